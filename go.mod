@@ -1,0 +1,3 @@
+module referee.example
+
+go 1.26
