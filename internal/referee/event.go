@@ -1,0 +1,330 @@
+package referee
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/rules"
+	"referee.example/internal/series"
+)
+
+// ID is a UUID: of a match, a request, a settlement. The zero ID is none.
+type ID [16]byte
+
+// String returns the ID in its usual form.
+func (id ID) String() string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// EventKind is what happened. The numbers are stored and are those of the
+// contract: never renumber.
+type EventKind uint8
+
+// The kinds of event.
+const (
+	EventMatchCreated   EventKind = 1
+	EventGameStarted    EventKind = 2
+	EventPly            EventKind = 3
+	EventServerPly      EventKind = 4
+	EventDrawOffered    EventKind = 5
+	EventDrawWithdrawn  EventKind = 6
+	EventDrawAccepted   EventKind = 7
+	EventDrawDeclined   EventKind = 8
+	EventCountRequested EventKind = 9
+	EventResigned       EventKind = 10
+	EventBankCalled     EventKind = 11
+	EventOpeningEnded   EventKind = 12
+	EventExpired        EventKind = 13
+	EventClockPaused    EventKind = 14
+	EventDisconnected   EventKind = 15
+	EventFoulRuled      EventKind = 16
+	EventGameEnded      EventKind = 17
+	EventMatchEnded     EventKind = 18
+	EventCompensation   EventKind = 19
+)
+
+// Event is one entry of a game's log. The log alone replays the match: State
+// changes by Event only, through State.apply.
+type Event struct {
+	Match ID
+	// Game is the number of the game whose log this is, from 1; 0 for the
+	// match's own log of compensations, which come after games have closed.
+	Game int
+	Seq  int // position in that log, from 1, without a gap
+	Ply  int // plies of the game after it
+	Seat rules.Seat
+	Kind EventKind
+	// Action, Turned and Captured are those of a ply.
+	Action           rules.Action
+	Turned, Captured rules.Piece
+	Time             clock.Time
+	Clocks           []byte // stores of time after it, as package clock encodes them
+	RequestID        ID     // zero for events of the referee
+	Principal        int32  // who submitted it; 0 for the referee
+	ClientHash       []byte
+	Detail           []byte // what further belongs to the kind, as its detail type encodes it
+	Hash             [32]byte
+}
+
+// Limits of the free parts of an event.
+const (
+	MaxClientHashBytes = 32
+	MaxSeedBytes       = 64
+	MaxRefBytes        = 128
+	MaxNoteBytes       = 512
+)
+
+// eventDomain separates the hash of an event from every other hash.
+const eventDomain = "referee.v1 event\x00"
+
+// chain returns the hash of the event over the head before it (zero for the
+// first of a log): SHA-256 over the domain, the previous hash and each stored
+// column in order, integers big-endian, byte strings with a 4-byte length.
+func (e *Event) chain(previous [32]byte) [32]byte {
+	b := make([]byte, 0, 256)
+	b = append(b, eventDomain...)
+	b = append(b, previous[:]...)
+	b = append(b, e.Match[:]...)
+	b = binary.BigEndian.AppendUint16(b, uint16(e.Game))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Seq))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Ply))
+	b = append(b, byte(e.Seat), byte(e.Kind))
+	b = append(b, byte(e.Action.Kind), byte(e.Action.From), byte(e.Action.To))
+	b = append(b, byte(e.Turned), byte(e.Captured))
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Time))
+	b = append(b, e.RequestID[:]...)
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Principal))
+	for _, part := range [][]byte{e.Clocks, e.ClientHash, e.Detail} {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
+		b = append(b, part...)
+	}
+	return sha256.Sum256(b)
+}
+
+// Created is the detail of EventMatchCreated: all that a match is made from.
+type Created struct {
+	Platform, ExternalRef, TableRef string
+	Players                         []string
+	RulesetHash                     [32]byte
+	EngineVersion                   int
+	Stake                           int64
+	Charges                         series.Charges
+	FirstSeat                       rules.Seat // NoSeat where a comparison decides
+	Balances                        []int64
+	Commitment                      [32]byte
+}
+
+func (c Created) encode() []byte {
+	var e encoder
+	e.str(c.Platform)
+	e.str(c.ExternalRef)
+	e.str(c.TableRef)
+	e.strs(c.Players)
+	e.fixed(c.RulesetHash[:])
+	e.uint(uint64(c.EngineVersion))
+	e.int(c.Stake)
+	e.ints([]int64{c.Charges.Fee, c.Charges.SceneFee, c.Charges.DisconnectionPenalty})
+	e.int(int64(c.FirstSeat))
+	e.ints(c.Balances)
+	e.fixed(c.Commitment[:])
+	return e.buf
+}
+
+// Created decodes the event's detail.
+func (e *Event) Created() (c Created, err error) {
+	d := decoder{buf: e.Detail}
+	c.Platform, c.ExternalRef, c.TableRef = d.str(), d.str(), d.str()
+	c.Players = d.strs()
+	c.RulesetHash = d.hash()
+	c.EngineVersion = int(d.uint())
+	c.Stake = d.int()
+	if charges := d.ints(); len(charges) == 3 {
+		c.Charges = series.Charges{Fee: charges[0], SceneFee: charges[1], DisconnectionPenalty: charges[2]}
+	} else {
+		d.fail()
+	}
+	c.FirstSeat = rules.Seat(d.int())
+	c.Balances = d.ints()
+	c.Commitment = d.hash()
+	return c, d.end()
+}
+
+// Started is the detail of EventGameStarted.
+type Started struct {
+	Balances    []int64
+	HoldIDs     []string
+	PlayerSeeds [][]byte
+	Root        [32]byte
+	First       rules.Seat
+	// Draws are the pieces drawn for the first move, a round of all seats
+	// after the other; empty where nothing was drawn.
+	Draws []byte
+}
+
+func (s Started) encode() []byte {
+	var e encoder
+	e.ints(s.Balances)
+	e.strs(s.HoldIDs)
+	e.byteses(s.PlayerSeeds)
+	e.fixed(s.Root[:])
+	e.int(int64(s.First))
+	e.bytes(s.Draws)
+	return e.buf
+}
+
+// Started decodes the event's detail.
+func (e *Event) Started() (s Started, err error) {
+	d := decoder{buf: e.Detail}
+	s.Balances, s.HoldIDs, s.PlayerSeeds = d.ints(), d.strs(), d.byteses()
+	s.Root = d.hash()
+	s.First = rules.Seat(d.int())
+	s.Draws = d.bytes()
+	return s, d.end()
+}
+
+// Ended is the detail of EventGameEnded. The settlement is not in it line by
+// line: it follows from the outcome, the captures, the stake and the ruleset,
+// and its rows stand in the settlements' own tables.
+type Ended struct {
+	Outcome      rules.Outcome
+	Captures     []int64 // pieces captured by each seat
+	Disconnected rules.SeatSet
+	ServerSeed   [32]byte // revealed
+	// NextCommitment binds the seed of the next game; zero when the match is over.
+	NextCommitment [32]byte
+}
+
+func (n Ended) encode() []byte {
+	var e encoder
+	e.outcome(n.Outcome)
+	e.ints(n.Captures)
+	e.u8(uint8(n.Disconnected))
+	e.fixed(n.ServerSeed[:])
+	e.fixed(n.NextCommitment[:])
+	return e.buf
+}
+
+// GameEnded decodes the event's detail.
+func (e *Event) GameEnded() (n Ended, err error) {
+	d := decoder{buf: e.Detail}
+	n.Outcome = d.outcome()
+	n.Captures = d.ints()
+	n.Disconnected = rules.SeatSet(d.u8())
+	n.ServerSeed, n.NextCommitment = d.hash(), d.hash()
+	return n, d.end()
+}
+
+func (e *encoder) outcome(o rules.Outcome) {
+	e.u8(uint8(o.Reason))
+	e.u8(uint8(o.Winners))
+	e.bool(o.Void)
+	e.uint(uint64(o.FirstPly))
+	e.uint(uint64(o.LastPly))
+}
+
+func (d *decoder) outcome() (o rules.Outcome) {
+	o.Reason = rules.EndReason(d.u8())
+	o.Winners = rules.SeatSet(d.u8())
+	o.Void = d.bool()
+	o.FirstPly, o.LastPly = int(d.uint()), int(d.uint())
+	return o
+}
+
+// MatchEnd is the detail of EventMatchEnded.
+type MatchEnd struct {
+	Status   MatchStatus
+	Winners  rules.SeatSet
+	Note     string
+	Balances []int64
+	// ServerSeed is that of a game that was never started, revealed; zero
+	// where the game's own ending revealed it.
+	ServerSeed [32]byte
+}
+
+func (m MatchEnd) encode() []byte {
+	var e encoder
+	e.u8(uint8(m.Status))
+	e.u8(uint8(m.Winners))
+	e.str(m.Note)
+	e.ints(m.Balances)
+	e.fixed(m.ServerSeed[:])
+	return e.buf
+}
+
+// MatchEnd decodes the event's detail.
+func (e *Event) MatchEnd() (m MatchEnd, err error) {
+	d := decoder{buf: e.Detail}
+	m.Status = MatchStatus(d.u8())
+	m.Winners = rules.SeatSet(d.u8())
+	m.Note, m.Balances = d.str(), d.ints()
+	m.ServerSeed = d.hash()
+	return m, d.end()
+}
+
+// Paused is the detail of EventClockPaused: an outage of all replicas.
+type Paused struct{ From, Until clock.Time }
+
+func (p Paused) encode() []byte {
+	var e encoder
+	e.int(int64(p.From))
+	e.int(int64(p.Until))
+	return e.buf
+}
+
+// Paused decodes the event's detail.
+func (e *Event) Paused() (p Paused, err error) {
+	d := decoder{buf: e.Detail}
+	p.From, p.Until = clock.Time(d.int()), clock.Time(d.int())
+	return p, d.end()
+}
+
+// Small is the detail of the kinds that need a number and some words:
+// EventDisconnected (the seats), EventFoulRuled (1 = confirmed, and the note),
+// EventBankCalled (milliseconds), EventExpired (1 = lost).
+type Small struct {
+	Number uint64
+	Note   string
+}
+
+func (s Small) encode() []byte {
+	var e encoder
+	e.uint(s.Number)
+	e.str(s.Note)
+	return e.buf
+}
+
+// Small decodes the event's detail.
+func (e *Event) Small() (s Small, err error) {
+	d := decoder{buf: e.Detail}
+	s.Number, s.Note = d.uint(), d.str()
+	return s, d.end()
+}
+
+// Compensation is the detail of EventCompensation.
+type Compensation struct {
+	Game       int // whose settlement is reversed
+	Settlement ID  // the one that is reversed
+	Made       bool
+	Note       string
+}
+
+func (c Compensation) encode() []byte {
+	var e encoder
+	e.uint(uint64(c.Game))
+	e.fixed(c.Settlement[:])
+	e.bool(c.Made)
+	e.str(c.Note)
+	return e.buf
+}
+
+// Compensation decodes the event's detail.
+func (e *Event) Compensation() (c Compensation, err error) {
+	d := decoder{buf: e.Detail}
+	c.Game = int(d.uint())
+	copy(c.Settlement[:], d.fixed(len(c.Settlement)))
+	c.Made = d.bool()
+	c.Note = d.str()
+	return c, d.end()
+}

@@ -1,0 +1,279 @@
+package referee
+
+import (
+	"errors"
+	"fmt"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/rules"
+	"referee.example/internal/rules/banqi"
+)
+
+// errReplay is wrapped by every fault that a log shows when it is replayed.
+var errReplay = errors.New("referee: the log does not replay")
+
+// apply is the one way in which a match changes: a decision makes an event and
+// applies it, a replay applies what was stored. It returns what a ply did. The
+// event's Hash and Clocks are the caller's to fill or to compare.
+func (s *State) apply(e *Event) (banqi.Effect, error) {
+	if e.Game == 0 {
+		return banqi.Effect{}, s.applyCompensation(e)
+	}
+	g := &s.Game
+	if e.Kind == EventMatchCreated {
+		return banqi.Effect{}, s.applyCreated(e)
+	}
+	s.advance(e.Game)
+	if e.Game != g.Number || e.Seq != g.Seq+1 || e.Time < g.Last {
+		return banqi.Effect{}, fmt.Errorf("%w: event %d of game %d follows event %d of game %d", errReplay, e.Seq, e.Game, g.Seq, g.Number)
+	}
+	g.Seq, g.Last = e.Seq, e.Time
+	if e.RequestID != (ID{}) {
+		g.seen.add(e.RequestID)
+	}
+	effect, err := s.applyKind(e)
+	if err != nil {
+		return effect, fmt.Errorf("event %d of game %d: %w", e.Seq, e.Game, err)
+	}
+	return effect, nil
+}
+
+func (s *State) applyKind(e *Event) (effect banqi.Effect, err error) {
+	g := &s.Game
+	switch e.Kind {
+	case EventGameStarted:
+		err = s.applyStarted(e)
+	case EventPly, EventServerPly:
+		return s.applyPly(e)
+	case EventDrawOffered:
+		g.DrawOffer = e.Seat
+		g.OffersMade[e.Seat]++
+	case EventDrawWithdrawn, EventDrawAccepted, EventDrawDeclined:
+		g.DrawOffer = rules.NoSeat
+	case EventCountRequested:
+		if illegal := s.Rules.game.RequestCount(&g.Position, e.Seat); !illegal.OK() {
+			err = fmt.Errorf("%w: %s", errReplay, illegal.Rule)
+		}
+	case EventResigned, EventDisconnected:
+		// The ending that follows says what it meant.
+	case EventBankCalled:
+		err = s.applyBankCalled(e)
+	case EventOpeningEnded:
+		if refusal := g.Clock.EndOpening(s.Rules.Clock, e.Time); !refusal.OK() {
+			err = fmt.Errorf("%w: %s", errReplay, refusal.Reason)
+		}
+	case EventExpired:
+		err = s.applyExpired(e)
+	case EventClockPaused:
+		err = s.applyPaused(e)
+	case EventFoulRuled:
+		err = s.applyRuled(e)
+	case EventGameEnded:
+		err = s.applyGameEnded(e)
+	case EventMatchEnded:
+		err = s.applyMatchEnded(e)
+	default:
+		err = fmt.Errorf("%w: unknown kind %d", errReplay, e.Kind)
+	}
+	return effect, err
+}
+
+func (s *State) applyCreated(e *Event) error {
+	c, err := e.Created()
+	if err != nil {
+		return err
+	}
+	if e.Game != 1 || e.Seq != 1 || s.Game.Number != 0 || c.RulesetHash != s.Rules.Hash {
+		return fmt.Errorf("%w: the match is created twice or under another ruleset", errReplay)
+	}
+	s.ID, s.Created = e.Match, e.Time
+	s.Platform, s.ExternalRef, s.TableRef = c.Platform, c.ExternalRef, c.TableRef
+	s.Players, s.EngineVersion = c.Players, c.EngineVersion
+	s.Stake, s.Charges, s.FirstSeat = c.Stake, c.Charges, c.FirstSeat
+	s.Status = MatchAwaitingStart
+	s.Game = Game{Number: 1, Status: GameAwaitingStart, Seq: 1, Last: e.Time, Commitment: c.Commitment,
+		First: rules.NoSeat, DrawOffer: rules.NoSeat}
+	s.Game.seen.add(e.RequestID)
+	return nil
+}
+
+// advance makes the next game the present one when the log, or a command,
+// speaks of it. Until then the ended game stays in sight.
+func (s *State) advance(game int) {
+	if s.Next.Commitment == ([32]byte{}) || game != s.Game.Number+1 {
+		return
+	}
+	s.Game = Game{Number: game, Status: GameAwaitingStart, Last: s.Game.Last, Commitment: s.Next.Commitment,
+		Sealed: s.Next.Sealed, First: rules.NoSeat, DrawOffer: rules.NoSeat}
+	s.Next = NextGame{}
+}
+
+func (s *State) applyStarted(e *Event) error {
+	d, err := e.Started()
+	if err != nil {
+		return err
+	}
+	g := &s.Game
+	g.Status, s.Status = GamePlaying, MatchPlaying
+	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
+	g.Position = s.Rules.game.Start(d.First)
+	g.Clock = s.Rules.Clock.Start(len(s.Players))
+	g.Clock.StartTurn(d.First, e.Time)
+	return nil
+}
+
+func (s *State) applyPly(e *Event) (banqi.Effect, error) {
+	g := &s.Game
+	mover := g.Position.Turn()
+	effect, err := s.Rules.game.Apply(&g.Position, e.Action, e.Turned)
+	if err != nil {
+		return effect, err
+	}
+	if g.DrawOffer != rules.NoSeat && g.DrawOffer != mover {
+		g.DrawOffer = rules.NoSeat // an offer stands until the other side's next ply
+	}
+	s.afterPly(effect, e)
+	return effect, nil
+}
+
+// afterPly moves the clocks on: the turn may go on (a chain), pass, or be the
+// last of the game. A turn that the server plays ended when it expired.
+func (s *State) afterPly(effect banqi.Effect, e *Event) {
+	g := &s.Game
+	switch {
+	case g.Position.AwaitingRuling():
+		g.Clock.Stop(s.Rules.Clock, e.Time)
+		g.Status, s.Status = GameAwaitingRuling, MatchAwaitingRuling
+	case effect.Outcome.Over():
+		g.Clock.Stop(s.Rules.Clock, e.Time)
+	case effect.TurnEnded:
+		if e.Kind == EventPly {
+			g.Clock.EndTurn(s.Rules.Clock, e.Time)
+		}
+		g.Clock.StartTurn(g.Position.Turn(), e.Time)
+	}
+}
+
+func (s *State) applyBankCalled(e *Event) error {
+	d, err := e.Small()
+	if err != nil {
+		return err
+	}
+	if refusal := s.Game.Clock.CallBank(s.Rules.Clock, e.Seat, int64(d.Number), e.Time); !refusal.OK() {
+		return fmt.Errorf("%w: %s", errReplay, refusal.Reason)
+	}
+	return nil
+}
+
+// applyExpired lets the running turn expire. What the server then plays is an
+// event of its own.
+func (s *State) applyExpired(e *Event) error {
+	g := &s.Game
+	deadline, running := s.Deadline()
+	if !running || deadline != e.Time {
+		return fmt.Errorf("%w: no turn expires then", errReplay)
+	}
+	g.expire(s.Rules.Clock)
+	return nil
+}
+
+// expire charges and books the expiry of the running turn; clocks stand until
+// the server's ply or the ending that follows at the same instant.
+func (g *Game) expire(system clock.System) clock.Expiry {
+	if g.Position.InChain() {
+		return g.Clock.ExpireChain(system)
+	}
+	return g.Clock.Expire(system)
+}
+
+func (s *State) applyPaused(e *Event) error {
+	d, err := e.Paused()
+	if err != nil {
+		return err
+	}
+	s.Game.Clock.Pause(s.Rules.Clock, d.From, d.Until)
+	s.Game.OutageSeen = d.Until
+	return nil
+}
+
+func (s *State) applyRuled(e *Event) error {
+	d, err := e.Small()
+	if err != nil {
+		return err
+	}
+	g := &s.Game
+	s.Rules.game.RuleFoul(&g.Position, d.Number == 1)
+	g.Status, s.Status = GamePlaying, MatchPlaying
+	if !g.Position.Outcome().Over() {
+		g.Clock.StartTurn(g.Position.Turn(), e.Time)
+	}
+	return nil
+}
+
+func (s *State) applyGameEnded(e *Event) error {
+	d, err := e.GameEnded()
+	if err != nil {
+		return err
+	}
+	g := &s.Game
+	past := PastGame{Outcome: d.Outcome, Disconnected: d.Disconnected, Ended: e.Time}
+	for seat := range s.Players {
+		past.Captures[seat] = g.Position.Captures(rules.Seat(seat))
+		if seat >= len(d.Captures) || d.Captures[seat] != int64(past.Captures[seat]) {
+			return fmt.Errorf("%w: captures differ", errReplay)
+		}
+	}
+	if len(s.Past) != g.Number-1 {
+		return fmt.Errorf("%w: game %d ended twice", errReplay, g.Number)
+	}
+	s.Past = append(s.Past[:len(s.Past):len(s.Past)], past)
+	g.Clock.Stop(s.Rules.Clock, e.Time)
+	g.Status, g.Outcome, g.ServerSeed, g.DrawOffer = GameEnded, d.Outcome, d.ServerSeed, rules.NoSeat
+	if d.NextCommitment == ([32]byte{}) {
+		return nil // the event that ends the match follows
+	}
+	s.Status = MatchAwaitingStart
+	s.Next = NextGame{Commitment: d.NextCommitment}
+	return nil
+}
+
+func (s *State) applyMatchEnded(e *Event) error {
+	d, err := e.MatchEnd()
+	if err != nil {
+		return err
+	}
+	s.Status, s.Winners, s.EndNote, s.Ended = d.Status, d.Winners, d.Note, e.Time
+	if g := &s.Game; g.Status == GameAwaitingStart {
+		g.Status, g.ServerSeed = GameEnded, d.ServerSeed
+		g.Outcome = rules.Outcome{Reason: rules.EndMatchAbandoned, Void: true}
+		if d.Status == MatchVoid {
+			g.Outcome.Reason = rules.EndMatchVoided
+		}
+	}
+	return nil
+}
+
+func (s *State) applyCompensation(e *Event) error {
+	c, err := e.Compensation()
+	if err != nil {
+		return err
+	}
+	log := &s.Compensations
+	if e.Kind != EventCompensation || e.Seq != log.Seq+1 || e.Time < log.Last {
+		return fmt.Errorf("%w: compensation %d follows %d", errReplay, e.Seq, log.Seq)
+	}
+	log.Seq, log.Last = e.Seq, e.Time
+	entry := CompensationEntry{Game: c.Game, Proposer: e.Principal, Made: c.Made, Note: c.Note}
+	entries := append([]CompensationEntry(nil), log.Entries...)
+	if c.Made {
+		for i := range entries {
+			if entries[i].Game == c.Game {
+				entries[i].Made = true
+			}
+		}
+	} else {
+		entries = append(entries, entry)
+	}
+	log.Entries = entries
+	return nil
+}

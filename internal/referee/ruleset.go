@@ -1,0 +1,204 @@
+package referee
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/rules/banqi"
+	"referee.example/internal/series"
+)
+
+// EngineVersion is the version of the rules engines that judge new matches. It
+// goes up when the same log would be judged otherwise under the same ruleset.
+const EngineVersion = 1
+
+// Ruleset is everything that differs between houses, as data. Its JSON form is
+// that of the preset files, of the contract and of the stored record; a field
+// that is absent is off.
+type Ruleset struct {
+	ID          string   `json:"id,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Decisions   []string `json:"decisions,omitempty"` // choices of ours where the house's text is silent
+	// DarkChess is the board part of the one family there is so far.
+	DarkChess        *banqi.Rules  `json:"dark_chess,omitempty"`
+	ResignAfterTurns int           `json:"resign_after_turns,omitempty"`
+	DrawOffers       DrawOffers    `json:"draw_offers"`
+	FirstMover       string        `json:"first_mover"`
+	Clock            clock.System  `json:"clock"`
+	Series           series.Rules  `json:"series"`
+	Stakes           series.Stakes `json:"stakes"`
+	// AbandonAllowed lets a match be abandoned between games for any reason;
+	// otherwise only for a balance that can't cover the next one.
+	AbandonAllowed bool `json:"abandon_allowed,omitempty"`
+}
+
+// DrawOffers limit offers of a draw.
+type DrawOffers struct {
+	Limit       int  `json:"limit,omitempty"` // a player and game; 0 = none may be made
+	Unlimited   bool `json:"unlimited,omitempty"`
+	OwnTurnOnly bool `json:"own_turn_only,omitempty"`
+}
+
+// How the first mover of a match is found.
+const (
+	FirstMoverComparison = "comparison"
+	FirstMoverNamed      = "named"
+)
+
+// Limits of a ruleset.
+const (
+	MaxRulesetBytes     = 16 << 10 // its JSON form
+	maxIDBytes          = 64
+	maxDescriptionBytes = 2048
+	maxDecisions        = 32
+	maxResignAfterTurns = 1000
+	maxDrawOffers       = 1000
+)
+
+// FieldError is what is wrong with a field of a ruleset or a request.
+type FieldError struct{ Field, Reason string }
+
+func (e FieldError) Error() string { return e.Field + ": " + e.Reason }
+
+// Validate returns what is wrong with the ruleset, a reason a field; nothing
+// for a sound one.
+func (r *Ruleset) Validate() []FieldError {
+	var faults []FieldError
+	refuse := func(wrong bool, field, reason string) {
+		if wrong {
+			faults = append(faults, FieldError{field, reason})
+		}
+	}
+	refuse(len(r.ID) > maxIDBytes, "id", fmt.Sprintf("must not be longer than %d bytes", maxIDBytes))
+	refuse(len(r.Description) > maxDescriptionBytes, "description",
+		fmt.Sprintf("must not be longer than %d bytes", maxDescriptionBytes))
+	refuse(len(r.Decisions) > maxDecisions, "decisions", fmt.Sprintf("must not be more than %d", maxDecisions))
+	refuse(slices.ContainsFunc(r.Decisions, func(d string) bool { return len(d) > maxDescriptionBytes }),
+		"decisions", fmt.Sprintf("must each be at most %d bytes", maxDescriptionBytes))
+	refuse(r.DarkChess == nil, "family", "must be set: the rules of a board are missing")
+	refuse(r.ResignAfterTurns < 0 || r.ResignAfterTurns > maxResignAfterTurns, "resign_after_turns",
+		fmt.Sprintf("must be from 0 to %d", maxResignAfterTurns))
+	refuse(r.DrawOffers.Limit < 0 || r.DrawOffers.Limit > maxDrawOffers, "draw_offers.limit",
+		fmt.Sprintf("must be from 0 to %d", maxDrawOffers))
+	refuse(r.DrawOffers.Unlimited && r.DrawOffers.Limit != 0, "draw_offers.limit", "must be 0 where offers are unlimited")
+	refuse(r.FirstMover != FirstMoverComparison && r.FirstMover != FirstMoverNamed, "first_mover",
+		`must be "comparison" or "named"`)
+	if r.DarkChess != nil {
+		for _, f := range r.DarkChess.Validate() {
+			faults = append(faults, FieldError{"dark_chess." + f.Field, f.Reason})
+		}
+	}
+	for _, f := range r.Clock.Validate() {
+		faults = append(faults, FieldError{"clock." + f.Field, f.Reason})
+	}
+	for _, f := range r.Series.Validate() {
+		faults = append(faults, FieldError{"series." + f.Field, f.Reason})
+	}
+	for _, f := range r.Stakes.Validate() {
+		faults = append(faults, FieldError{"stakes." + f.Field, f.Reason})
+	}
+	return faults
+}
+
+// Rules is a ruleset made ready to judge by. It is immutable and shared.
+type Rules struct {
+	Ruleset
+	Content []byte   // the canonical JSON that is stored
+	Hash    [32]byte // SHA-256 of Content
+	game    *banqi.Game
+}
+
+// RulesetError lists what is wrong with a ruleset.
+type RulesetError struct{ Faults []FieldError }
+
+func (e *RulesetError) Error() string {
+	parts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		parts[i] = f.Error()
+	}
+	return "unsound ruleset: " + strings.Join(parts, "; ")
+}
+
+// CompileRules validates a ruleset and makes it ready. It returns a
+// *RulesetError for an unsound one.
+func CompileRules(r Ruleset) (*Rules, error) {
+	if faults := r.Validate(); len(faults) > 0 {
+		return nil, &RulesetError{faults}
+	}
+	content, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode ruleset: %w", err)
+	}
+	if len(content) > MaxRulesetBytes {
+		return nil, &RulesetError{[]FieldError{{"ruleset", fmt.Sprintf("must not be longer than %d bytes", MaxRulesetBytes)}}}
+	}
+	game, err := banqi.Compile(*r.DarkChess)
+	if err != nil {
+		return nil, fmt.Errorf("compile board rules: %w", err)
+	}
+	return &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content), game: game}, nil
+}
+
+// ParseRules reads a ruleset's JSON form; unknown fields are refused.
+func ParseRules(content []byte) (*Rules, error) {
+	var r Ruleset
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return nil, &RulesetError{[]FieldError{{"ruleset", err.Error()}}}
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, &RulesetError{[]FieldError{{"ruleset", "must be one JSON value"}}}
+	}
+	return CompileRules(r)
+}
+
+//go:embed presets/*.json
+var presetFiles embed.FS
+
+// Presets are the houses' rulesets by id, read from the preset files.
+type Presets struct {
+	ids  []string
+	byID map[string]*Rules
+}
+
+// LoadPresets reads and checks the preset files. A file that is not sound is a
+// fault of the build.
+func LoadPresets() (Presets, error) {
+	p := Presets{byID: map[string]*Rules{}}
+	files, err := presetFiles.ReadDir("presets")
+	if err != nil {
+		return p, err
+	}
+	for _, file := range files {
+		content, err := presetFiles.ReadFile(path.Join("presets", file.Name()))
+		if err != nil {
+			return p, err
+		}
+		r, err := ParseRules(content)
+		if err != nil {
+			return p, fmt.Errorf("preset %s: %w", file.Name(), err)
+		}
+		if r.ID+".json" != file.Name() {
+			return p, fmt.Errorf("preset %s has the id %q", file.Name(), r.ID)
+		}
+		p.ids = append(p.ids, r.ID)
+		p.byID[r.ID] = r
+	}
+	slices.Sort(p.ids)
+	return p, nil
+}
+
+// IDs returns the ids of all presets in alphabetical order.
+func (p Presets) IDs() []string { return slices.Clone(p.ids) }
+
+// Get returns a preset, nil if there is none of that id.
+func (p Presets) Get(id string) *Rules { return p.byID[id] }
