@@ -59,6 +59,7 @@ func TestSidesValidate(t *testing.T) {
 		{rules.SeatsOf(0), rules.SeatsOf(2)},
 		{rules.SeatsOf(1), rules.SeatsOf(2)},
 		{rules.SeatsOf(0, 2), rules.SeatsOf(1)},
+		{rules.SeatsOf(0, 1, 2), rules.SeatsOf(3)},
 		{rules.SeatsOf(0, 1), rules.SeatsOf(1, 2)},
 		{rules.SeatsOf(0, 1, 2), rules.SeatsOf(3, 4, 5)},
 		{rules.SeatsOf(0, 2), rules.SeatsOf(1, 4)},

@@ -114,10 +114,8 @@ func checkResult(sides Sides, outcome rules.Outcome, captures [rules.MaxSeats]in
 	switch {
 	case !outcome.Over():
 		return fmt.Errorf("%w: the game has not ended", ErrOutcome)
-	case outcome.Void && outcome.Winners != 0:
-		return fmt.Errorf("%w: a void game has no winner", ErrOutcome)
 	case outcome.Winners != 0 && !won:
-		return fmt.Errorf("%w: the winners are not one of the sides", ErrOutcome)
+		return fmt.Errorf("%w: the game is void, or its winners are not one of the sides", ErrOutcome)
 	case won && outcome.Reason == rules.EndDisconnection && disconnected&sides[1-side] == 0:
 		return fmt.Errorf("%w: lost by disconnection, but no losing seat disconnected", ErrOutcome)
 	}

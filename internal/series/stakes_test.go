@@ -97,6 +97,20 @@ func TestCheckBalance(t *testing.T) {
 	}
 }
 
+func TestRefusalsInWords(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{sevenClub.CheckBalance(100, false, 399), "balance 399 is 1 short of the minimum 400"},
+		{sevenClub.Check(0, series.Charges{}, 2, series.Rules{ValidGames: 3}), "stake must be at least 1"},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("got %v, want %s", c.err, c.want)
+		}
+	}
+}
+
 // points draws amounts from all of int64, with weight on small ones and on the
 // neighbourhood of the powers of two, where overflow begins.
 func points() *rapid.Generator[int64] {
