@@ -5,6 +5,7 @@ go 1.26
 require (
 	github.com/golang-migrate/migrate/v4 v4.20.1
 	github.com/jackc/pgx/v5 v5.13.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
