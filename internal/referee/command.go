@@ -2,7 +2,6 @@ package referee
 
 import (
 	"bytes"
-	"slices"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -297,6 +296,3 @@ func (c *SubmitPlacement) same(*Event) bool { return false }
 func (c *SubmitPlacement) decide(*decision) (*Refusal, error) {
 	return refuse(ReasonNoPlacementPhase, "dark chess deals its pieces: there is nothing to place"), nil
 }
-
-// sameInts reports whether two lists hold the same numbers.
-func sameInts(a, b []int64) bool { return slices.Equal(a, b) }

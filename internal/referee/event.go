@@ -43,6 +43,8 @@ const (
 	EventGameEnded      EventKind = 17
 	EventMatchEnded     EventKind = 18
 	EventCompensation   EventKind = 19
+	EventMatchVoided    EventKind = 20
+	EventMatchAbandoned EventKind = 21
 )
 
 // Event is one entry of a game's log. The log alone replays the match: State
@@ -234,10 +236,8 @@ func (d *decoder) outcome() (o rules.Outcome) {
 
 // MatchEnd is the detail of EventMatchEnded.
 type MatchEnd struct {
-	Status   MatchStatus
-	Winners  rules.SeatSet
-	Note     string
-	Balances []int64
+	Status  MatchStatus
+	Winners rules.SeatSet
 	// ServerSeed is that of a game that was never started, revealed; zero
 	// where the game's own ending revealed it.
 	ServerSeed [32]byte
@@ -247,8 +247,6 @@ func (m MatchEnd) encode() []byte {
 	var e encoder
 	e.u8(uint8(m.Status))
 	e.u8(uint8(m.Winners))
-	e.str(m.Note)
-	e.ints(m.Balances)
 	e.fixed(m.ServerSeed[:])
 	return e.buf
 }
@@ -258,9 +256,29 @@ func (e *Event) MatchEnd() (m MatchEnd, err error) {
 	d := decoder{buf: e.Detail}
 	m.Status = MatchStatus(d.u8())
 	m.Winners = rules.SeatSet(d.u8())
-	m.Note, m.Balances = d.str(), d.ints()
 	m.ServerSeed = d.hash()
 	return m, d.end()
+}
+
+// Leave is the detail of EventMatchVoided and EventMatchAbandoned: why, and
+// the balances that an ending by insufficient stake rests on.
+type Leave struct {
+	Note     string
+	Balances []int64
+}
+
+func (l Leave) encode() []byte {
+	var e encoder
+	e.str(l.Note)
+	e.ints(l.Balances)
+	return e.buf
+}
+
+// Leave decodes the event's detail.
+func (e *Event) Leave() (l Leave, err error) {
+	d := decoder{buf: e.Detail}
+	l.Note, l.Balances = d.str(), d.ints()
+	return l, d.end()
 }
 
 // Paused is the detail of EventClockPaused: an outage of all replicas.

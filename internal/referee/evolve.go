@@ -68,6 +68,8 @@ func (s *State) applyKind(e *Event) (effect banqi.Effect, err error) {
 		err = s.applyPaused(e)
 	case EventFoulRuled:
 		err = s.applyRuled(e)
+	case EventMatchVoided, EventMatchAbandoned:
+		err = s.applyLeft(e)
 	case EventGameEnded:
 		err = s.applyGameEnded(e)
 	case EventMatchEnded:
@@ -237,12 +239,21 @@ func (s *State) applyGameEnded(e *Event) error {
 	return nil
 }
 
+func (s *State) applyLeft(e *Event) error {
+	d, err := e.Leave()
+	if err != nil {
+		return err
+	}
+	s.EndNote = d.Note
+	return nil
+}
+
 func (s *State) applyMatchEnded(e *Event) error {
 	d, err := e.MatchEnd()
 	if err != nil {
 		return err
 	}
-	s.Status, s.Winners, s.EndNote, s.Ended = d.Status, d.Winners, d.Note, e.Time
+	s.Status, s.Winners, s.Ended = d.Status, d.Winners, e.Time
 	if g := &s.Game; g.Status == GameAwaitingStart {
 		g.Status, g.ServerSeed = GameEnded, d.ServerSeed
 		g.Outcome = rules.Outcome{Reason: rules.EndMatchAbandoned, Void: true}

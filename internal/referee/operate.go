@@ -2,10 +2,8 @@ package referee
 
 import (
 	"errors"
-	"math"
 	"slices"
 
-	"referee.example/internal/clock"
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
@@ -133,7 +131,7 @@ type StartGame struct {
 
 func (c *StartGame) same(e *Event) bool {
 	detail, err := e.Started()
-	return err == nil && e.Kind == EventGameStarted && sameInts(detail.Balances, c.Balances) &&
+	return err == nil && e.Kind == EventGameStarted && slices.Equal(detail.Balances, c.Balances) &&
 		slices.Equal(detail.HoldIDs, c.HoldIDs) &&
 		slices.EqualFunc(detail.PlayerSeeds, c.PlayerSeeds, slices.Equal)
 }
@@ -216,13 +214,14 @@ type AbandonMatch struct {
 	Balances []int64
 }
 
-func (c *AbandonMatch) same(e *Event) bool { return sameEnd(e, c.Note, c.Balances, false) }
+func (c *AbandonMatch) same(e *Event) bool {
+	return e.Kind == EventMatchAbandoned && e.leaves(c.Note, c.Balances)
+}
 
-// sameEnd reports whether e is the end of a match as a caller asked for it.
-func sameEnd(e *Event, note string, balances []int64, void bool) bool {
-	detail, err := e.MatchEnd()
-	return err == nil && e.Kind == EventMatchEnded && detail.Note == note &&
-		sameInts(detail.Balances, balances) && (detail.Status == MatchVoid) == void
+// leaves reports whether the event's detail is that of leaving with this note.
+func (e *Event) leaves(note string, balances []int64) bool {
+	detail, err := e.Leave()
+	return err == nil && detail.Note == note && slices.Equal(detail.Balances, balances)
 }
 
 func (c *AbandonMatch) decide(d *decision) (*Refusal, error) {
@@ -230,39 +229,49 @@ func (c *AbandonMatch) decide(d *decision) (*Refusal, error) {
 	if s.Game.Status != GameAwaitingStart {
 		return refuse(ReasonAbandonRefused, "a match can be abandoned between games only"), nil
 	}
-	end := MatchEnd{Status: MatchAbandoned, Note: c.Note, Balances: c.Balances}
-	if len(c.Balances) > 0 {
-		if len(c.Balances) != len(s.Players) {
-			return InvalidField("balances", "must be none or %d, in order of seats", len(s.Players)), nil
-		}
-		refusal := checkBalances(s.Rules, s.Stake, s.Game.Number == 1, c.Balances)
-		switch {
-		case refusal == nil:
-			return refuse(ReasonAbandonRefused, "every stated balance covers the next game"), nil
-		case refusal.Reason != ReasonInsufficientBalance:
-			return refusal, nil
-		}
-		end.Status = MatchInsufficientStake
-	} else if !s.Rules.AbandonAllowed {
-		return refuse(ReasonAbandonRefused,
-			"this ruleset lets nobody leave before the match is complete, except for a balance that can't cover the next game"), nil
+	status, refusal := c.ending(s)
+	if refusal != nil {
+		return refusal, nil
 	}
-	return nil, d.endMatch(c.event(EventMatchEnded, d.env.Arrival), end)
+	e := c.event(EventMatchAbandoned, d.env.Arrival)
+	e.Detail = Leave{Note: c.Note, Balances: c.Balances}.encode()
+	if _, err := d.add(e); err != nil {
+		return nil, err
+	}
+	return nil, d.endMatch(MatchEnd{Status: status, Winners: s.Standing().Winner})
+}
+
+// ending is the status that the match would end with.
+func (c *AbandonMatch) ending(s *State) (MatchStatus, *Refusal) {
+	if len(c.Balances) == 0 {
+		if s.Rules.AbandonAllowed {
+			return MatchAbandoned, nil
+		}
+		return 0, refuse(ReasonAbandonRefused,
+			"this ruleset lets nobody leave before the match is complete, except for a balance that can't cover the next game")
+	}
+	if len(c.Balances) != len(s.Players) {
+		return 0, InvalidField("balances", "must be none or %d, in order of seats", len(s.Players))
+	}
+	refusal := checkBalances(s.Rules, s.Stake, s.Game.Number == 1, c.Balances)
+	switch {
+	case refusal == nil:
+		return 0, refuse(ReasonAbandonRefused, "every stated balance covers the next game")
+	case refusal.Reason == ReasonInsufficientBalance:
+		return MatchInsufficientStake, nil
+	}
+	return 0, refusal
 }
 
 // endMatch ends a match whose present game was never started, and reveals that
 // game's seed.
-func (d *decision) endMatch(e Event, end MatchEnd) error {
+func (d *decision) endMatch(end MatchEnd) error {
 	seed, err := d.openSeed()
 	if err != nil {
 		return err
 	}
-	end.Winners, end.ServerSeed = d.State.Standing().Winner, seed
-	if end.Status == MatchVoid {
-		end.Winners = 0
-	}
-	e.Detail = end.encode()
-	_, err = d.add(e)
+	end.ServerSeed = seed
+	_, err = d.add(Event{Kind: EventMatchEnded, Seat: rules.NoSeat, Time: d.State.Game.Last, Detail: end.encode()})
 	return err
 }
 
@@ -273,35 +282,22 @@ type VoidMatch struct {
 	Note string
 }
 
-func (c *VoidMatch) same(e *Event) bool { return sameEnd(e, c.Note, nil, true) }
-
-func (c *VoidMatch) decide(d *decision) (*Refusal, error) {
-	s := &d.State
-	end := MatchEnd{Status: MatchVoid, Note: c.Note}
-	e := c.event(EventMatchEnded, d.env.Arrival)
-	if s.Game.Status == GameAwaitingStart {
-		return nil, d.endMatch(e, end)
-	}
-	return nil, d.voidGame(e, end)
+func (c *VoidMatch) same(e *Event) bool {
+	return e.Kind == EventMatchVoided && e.leaves(c.Note, nil)
 }
 
-// voidGame ends the running game as void and the match with it. The command's
-// own event comes first, as everywhere: it ends the match, then the game.
-func (d *decision) voidGame(e Event, end MatchEnd) error {
-	e.Detail = end.encode()
+func (c *VoidMatch) decide(d *decision) (*Refusal, error) {
+	e := c.event(EventMatchVoided, d.env.Arrival)
+	e.Detail = Leave{Note: c.Note}.encode()
 	if _, err := d.add(e); err != nil {
-		return err
+		return nil, err
 	}
-	seed, err := d.openSeed()
-	if err != nil {
-		return err
+	end := MatchEnd{Status: MatchVoid}
+	if d.State.Game.Status == GameAwaitingStart {
+		return nil, d.endMatch(end)
 	}
-	ended := Ended{Outcome: rules.Outcome{Reason: rules.EndMatchVoided, Void: true}, ServerSeed: seed}
-	for seat := range d.State.Players {
-		ended.Captures = append(ended.Captures, int64(d.State.Game.Position.Captures(rules.Seat(seat))))
-	}
-	_, err = d.add(Event{Kind: EventGameEnded, Seat: rules.NoSeat, Time: e.Time, Detail: ended.encode()})
-	return err
+	void := rules.Outcome{Reason: rules.EndMatchVoided, Void: true}
+	return nil, d.endGameIn(void, 0, d.State.Game.Last, &end)
 }
 
 // RuleFoul rules on the disputable foul that a result rests on.
@@ -403,6 +399,3 @@ func (c *CompensateSettlement) same(e *Event) bool {
 	return err == nil && e.Kind == EventCompensation && detail.Game == c.Game &&
 		detail.Settlement == c.Settlement && detail.Note == c.Note
 }
-
-// farFuture is a deadline that never comes, for matches whose clocks stand.
-const farFuture = clock.Time(math.MaxInt64)

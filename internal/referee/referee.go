@@ -1,0 +1,218 @@
+// Package referee decides: from the state of a match, a command and the time
+// to a change or a refusal. Deciding is pure; Referee around it loads a match,
+// decides, commits under the version it decided on, and tries again when
+// somebody else was first.
+package referee
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/deal"
+)
+
+// What a Store answers besides its results. Everything else it returns is a
+// fault of the machinery.
+var (
+	// ErrNotFound means that there is no such match, game or event.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict means that the match has changed since it was loaded.
+	ErrConflict = errors.New("the match has changed meanwhile")
+	// ErrTooLate and ErrTooEarly mean that the commit missed its guards in
+	// database time: decide again.
+	ErrTooLate  = errors.New("the commit came after its time")
+	ErrTooEarly = errors.New("the commit came before its time")
+	// ErrRefTaken means that the platform has a match of this external_ref.
+	ErrRefTaken = errors.New("external_ref is taken")
+)
+
+// Loaded is a match as it stands in the database.
+type Loaded struct {
+	State *State
+	// Outages are those that ended after the match's last event of the
+	// running game, in order of time.
+	Outages []Outage
+}
+
+// Change is what a decision commits: all of it or nothing.
+type Change struct {
+	State  *State // after the events; its Version is the one decided on
+	Events []Event
+	// After and Before guard the commit in database time; zero is no guard.
+	After, Before clock.Time
+	// Create is set for a new match.
+	Create *CreateMatch
+	// Sweep lets the commit move the wake-up of the match later, which an
+	// ordinary change never does.
+	Sweep bool
+}
+
+// Store keeps matches. Package store implements it on Postgres.
+type Store interface {
+	Load(ctx context.Context, id ID) (Loaded, error)
+	// Commit returns ErrConflict, ErrTooLate, ErrTooEarly or ErrRefTaken with
+	// nothing changed. After any other error the outcome is unknown.
+	Commit(ctx context.Context, c Change) error
+	// FindCreated returns the match that a CreateMatch request made and the
+	// fingerprint of that request; ErrNotFound if there is none.
+	FindCreated(ctx context.Context, platform string, request ID) (match ID, fingerprint []byte, err error)
+	FindExternalRef(ctx context.Context, platform, ref string) (ID, error)
+	// Events returns a game's events from seq on, at most limit, in order.
+	Events(ctx context.Context, id ID, game, seq, limit int) ([]Event, error)
+	// PlyEvent returns the event of a game's ply; ErrNotFound if there is none.
+	PlyEvent(ctx context.Context, id ID, game, ply int) (Event, error)
+	// RequestEvent returns a game's first event with a request id from seq on.
+	RequestEvent(ctx context.Context, id ID, game, seq int) (Event, error)
+	// HasRequest reports whether any event of the game has the request id.
+	HasRequest(ctx context.Context, id ID, game int, request ID) (bool, error)
+	// SealedSeeds returns the sealed seeds of a match's games, from game 1 on.
+	SealedSeeds(ctx context.Context, id ID) ([][]byte, error)
+}
+
+// Referee plays matches. It holds nothing of any match: every replica is the same.
+type Referee struct {
+	store   Store
+	presets Presets
+	keys    deal.Keyring
+	now     func() (clock.Time, error)
+}
+
+// New returns a referee. now is the database's time as this replica knows it;
+// its error means that it can't be known well enough to judge by.
+func New(store Store, presets Presets, keys deal.Keyring, now func() (clock.Time, error)) *Referee {
+	return &Referee{store: store, presets: presets, keys: keys, now: now}
+}
+
+// Now returns the database's time.
+func (r *Referee) Now() (clock.Time, error) {
+	now, err := r.now()
+	if err != nil {
+		return 0, refuse(ReasonNotReady, "the replica does not know the time well enough")
+	}
+	return now, nil
+}
+
+// Presets returns the houses' rulesets.
+func (r *Referee) Presets() Presets { return r.presets }
+
+// attempts bounds how often a command is decided again after a conflict.
+const attempts = 10
+
+// Answer is what became of a command.
+type Answer struct {
+	State    *State  // after the command's own events
+	Events   []Event // those it made itself
+	Replayed bool
+	Now      clock.Time
+}
+
+// Do carries a command out. Errors of type *Refusal changed nothing of the
+// command's own.
+func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
+	h := c.header()
+	arrival, err := r.Now()
+	if err != nil {
+		return Answer{}, err
+	}
+	for range attempts {
+		loaded, err := r.load(ctx, h.Caller, h.Match)
+		if err != nil {
+			return Answer{}, err
+		}
+		answer, found, err := r.replayed(ctx, loaded.State, c)
+		if err != nil || found {
+			return answer, err
+		}
+		if refusal := loaded.State.forbidden(h); refusal != nil {
+			return Answer{}, refusal
+		}
+		env, err := r.env(arrival, loaded.Outages)
+		if err != nil {
+			return Answer{}, err
+		}
+		decision, err := Decide(loaded.State, c, env)
+		if err != nil {
+			return Answer{}, err
+		}
+		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
+			continue
+		} else if err != nil {
+			return Answer{}, err
+		}
+		if decision.Refusal != nil {
+			return Answer{}, decision.Refusal
+		}
+		return r.answer(decision)
+	}
+	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
+}
+
+func retriable(err error) bool {
+	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTooLate) || errors.Is(err, ErrTooEarly)
+}
+
+// commit stores what a decision changed, if it changed anything.
+func (r *Referee) commit(ctx context.Context, d *Decision, create *CreateMatch, sweep bool) error {
+	if len(d.Events) == 0 {
+		return nil
+	}
+	return r.store.Commit(ctx, Change{State: &d.State, Events: d.Events, After: d.After, Before: d.Before,
+		Create: create, Sweep: sweep})
+}
+
+func (r *Referee) answer(d Decision) (Answer, error) {
+	now, err := r.now()
+	if err != nil {
+		now = d.State.Game.Last // committed: an unsure clock must not hide that
+	}
+	return Answer{State: &d.State, Events: d.Events[d.Own:], Now: now}, nil
+}
+
+// load loads a match that the caller may see.
+func (r *Referee) load(ctx context.Context, caller Caller, id ID) (Loaded, error) {
+	loaded, err := r.store.Load(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && !caller.sees(loaded.State.Platform) {
+		return Loaded{}, notFound()
+	}
+	return loaded, err
+}
+
+// forbidden refuses a seat that is not at the table or not the caller's.
+func (s *State) forbidden(h *Header) *Refusal {
+	if int(h.Seat) >= len(s.Players) {
+		return InvalidField("seat", "must be from 0 to %d", len(s.Players)-1)
+	}
+	if h.Caller.Player == "" {
+		return nil
+	}
+	if h.Seat < 0 || s.Players[h.Seat] != h.Caller.Player {
+		return refuse(ReasonSeatForbidden, "the token is limited to another player")
+	}
+	return nil
+}
+
+func (r *Referee) env(arrival clock.Time, outages []Outage) (Env, error) {
+	now, err := r.Now()
+	if err != nil {
+		return Env{}, err
+	}
+	dice, err := roll()
+	if err != nil {
+		return Env{}, err
+	}
+	return Env{Arrival: arrival, Now: now, Outages: outages, Keys: r.keys, Dice: dice}, nil
+}
+
+// roll draws the dice of one decision from the operating system.
+func roll() (d Dice, err error) {
+	if _, err = rand.Read(d.Seed[:]); err == nil {
+		_, err = rand.Read(d.Nonce[:])
+	}
+	if err != nil {
+		err = fmt.Errorf("draw random bytes: %w", err)
+	}
+	return d, err
+}
