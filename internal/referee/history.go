@@ -1,0 +1,60 @@
+package referee
+
+import (
+	"context"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/rules"
+)
+
+// HistoryFilter narrows a list of matches or games. Zero fields do not narrow.
+type HistoryFilter struct {
+	Platform           string // required; "*" for every platform
+	Player, Opponent   string
+	ExternalRef, Table string
+	RulesetID          string
+	MinStake, MaxStake int64
+	From, Until        clock.Time // of the match's creation: [From, Until)
+}
+
+// GameKey names a game.
+type GameKey struct {
+	Match ID
+	Game  int
+}
+
+// GameResultFilter narrows games by result. The numbers are the contract's.
+type GameResultFilter uint8
+
+// What games a list may be narrowed to.
+const (
+	ResultAny     GameResultFilter = 0
+	ResultDecided GameResultFilter = 1
+	ResultDrawn   GameResultFilter = 2
+	ResultVoid    GameResultFilter = 3
+	ResultRunning GameResultFilter = 4
+)
+
+// GameRow is a started game in a list.
+type GameRow struct {
+	GameKey
+	Platform       string
+	Players        []string
+	RulesetID      string
+	Stake          int64
+	Status         GameStatus
+	Outcome        rules.Outcome
+	Plies          int
+	Started, Ended clock.Time // Ended is 0 while it runs
+}
+
+// History is what the store answers to auditors, newest first. before is the
+// last entry of the page before, zero for the first page.
+type History interface {
+	ListMatches(ctx context.Context, f HistoryFilter, status MatchStatus, before ID, limit int) ([]*State, error)
+	ListGames(ctx context.Context, f HistoryFilter, endedBy rules.EndReason, result GameResultFilter, before GameKey, limit int) ([]GameRow, error)
+	// Principal returns the small id of a token's name, giving it one if needed.
+	Principal(ctx context.Context, name string) (int32, error)
+	// PrincipalNames returns the names of small ids.
+	PrincipalNames(ctx context.Context, ids []int32) (map[int32]string, error)
+}
