@@ -150,6 +150,9 @@ func (step stepJSON) checkRefusal(t *testing.T, i int, got Refusal, before, afte
 
 func (step stepJSON) checkState(t *testing.T, i int, s System, c Clock) {
 	t.Helper()
+	if decoded, _, err := DecodeBinary(c.AppendBinary(nil)); decoded != c {
+		t.Errorf("step %d: %+v came back as %+v, %v", i, c, decoded, err)
+	}
 	if step.Store != nil {
 		if got, want := c.Stores[step.Seat], Store(*step.Store); got != want {
 			t.Errorf("step %d: store %+v, want %+v", i, got, want)

@@ -132,7 +132,7 @@ func (s System) charge(st Store, usedUS int64) Store {
 		st.MainUS -= min(usedUS, st.MainUS)
 	}
 	overUS := usedUS - s.TurnMS*1000
-	if s.TurnMS == 0 || overUS <= 0 {
+	if overUS <= 0 {
 		return st
 	}
 	if extensionUS := s.ExtensionMS * 1000; extensionUS > 0 {
