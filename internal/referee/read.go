@@ -1,0 +1,276 @@
+package referee
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/rules"
+)
+
+// CreateMatch creates a match, once for each request.
+func (r *Referee) CreateMatch(ctx context.Context, c *CreateMatch) (Answer, error) {
+	arrival, err := r.Now()
+	if err != nil {
+		return Answer{}, err
+	}
+	for range attempts {
+		answer, found, err := r.createdBefore(ctx, c)
+		if err != nil || found {
+			return answer, err
+		}
+		env, err := r.env(arrival, nil)
+		if err != nil {
+			return Answer{}, err
+		}
+		id, err := newID(env.Now)
+		if err != nil {
+			return Answer{}, err
+		}
+		decision, err := Create(c, id, env)
+		if err != nil {
+			return Answer{}, err
+		}
+		if decision.Refusal != nil {
+			return Answer{}, decision.Refusal
+		}
+		switch err := r.commit(ctx, &decision, c, false); {
+		case err == nil:
+			return r.answer(decision)
+		case errors.Is(err, ErrRefTaken):
+			return Answer{}, r.refTaken(ctx, c)
+		case !retriable(err):
+			return Answer{}, err
+		}
+	}
+	return Answer{}, refuse(ReasonContention, "the same match is being created by too many calls at once")
+}
+
+// createdBefore answers a request that has created its match already.
+func (r *Referee) createdBefore(ctx context.Context, c *CreateMatch) (Answer, bool, error) {
+	id, fingerprint, err := r.store.FindCreated(ctx, c.Caller.Platform, c.RequestID)
+	if errors.Is(err, ErrNotFound) {
+		return Answer{}, false, nil
+	}
+	if err != nil {
+		return Answer{}, false, err
+	}
+	if string(fingerprint) != string(c.Fingerprint()) {
+		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+	}
+	loaded, err := r.store.Load(ctx, id)
+	if err != nil {
+		return Answer{}, false, err
+	}
+	events, err := r.store.Events(ctx, id, 1, 1, 1)
+	if err != nil || len(events) == 0 {
+		return Answer{}, false, fmt.Errorf("first event of match %s: %w", id, errors.Join(err, ErrNotFound))
+	}
+	answer, err := r.again(ctx, loaded.State, events[0])
+	return answer, true, err
+}
+
+func (r *Referee) refTaken(ctx context.Context, c *CreateMatch) error {
+	id, err := r.store.FindExternalRef(ctx, c.Caller.Platform, c.ExternalRef)
+	if err != nil {
+		return err
+	}
+	return refuse(ReasonExternalRefTaken, "the platform has a match with this external_ref").with("match_id", id.String())
+}
+
+// newID mints a UUIDv7 from database time: the ids of matches sort by their
+// creation, which is what the log's monthly partitions rest on.
+func newID(now clock.Time) (ID, error) {
+	dice, err := roll()
+	if err != nil {
+		return ID{}, err
+	}
+	return mintID(now, dice.Seed[:10]), nil
+}
+
+func mintID(now clock.Time, random []byte) (id ID) {
+	binary.BigEndian.PutUint64(id[:8], uint64(now/1000)<<16)
+	copy(id[6:], random)
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// Compensate proposes or makes a compensating settlement.
+func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answer, error) {
+	arrival, err := r.Now()
+	if err != nil {
+		return Answer{}, err
+	}
+	for range attempts {
+		loaded, err := r.load(ctx, c.Caller, c.Match)
+		if err != nil {
+			return Answer{}, err
+		}
+		answer, found, err := r.compensatedBefore(ctx, loaded.State, c)
+		if err != nil || found {
+			return answer, err
+		}
+		env, err := r.env(arrival, nil)
+		if err != nil {
+			return Answer{}, err
+		}
+		decision, err := Compensate(loaded.State, c, env)
+		if err != nil {
+			return Answer{}, err
+		}
+		if decision.Refusal != nil {
+			return Answer{}, decision.Refusal
+		}
+		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
+			continue
+		} else if err != nil {
+			return Answer{}, err
+		}
+		return r.answer(decision)
+	}
+	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
+}
+
+func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *CompensateSettlement) (Answer, bool, error) {
+	if c.Expected > s.Compensations.Seq {
+		return Answer{}, false, nil
+	}
+	e, err := r.store.RequestEvent(ctx, c.Match, 0, c.Expected)
+	if errors.Is(err, ErrNotFound) || err == nil && e.RequestID != c.RequestID {
+		return Answer{}, false, nil
+	}
+	if err != nil {
+		return Answer{}, false, err
+	}
+	if !c.same(&e) {
+		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+	}
+	now, err := r.Now()
+	return Answer{State: s, Events: []Event{e}, Replayed: true, Now: now}, true, err
+}
+
+// Settle adjudicates what time alone has done to a match; the sweep calls it.
+func (r *Referee) Settle(ctx context.Context, id ID) error {
+	_, err := r.settled(ctx, Caller{Platform: "*"}, id, true)
+	return err
+}
+
+// Match returns a match as it stands, expiries that are due adjudicated.
+func (r *Referee) Match(ctx context.Context, caller Caller, id ID) (*State, error) {
+	return r.settled(ctx, caller, id, false)
+}
+
+func (r *Referee) settled(ctx context.Context, caller Caller, id ID, sweep bool) (*State, error) {
+	for range attempts {
+		loaded, err := r.load(ctx, caller, id)
+		if err != nil {
+			return nil, err
+		}
+		now, err := r.Now()
+		if err != nil {
+			return nil, err
+		}
+		env, err := r.env(now, loaded.Outages)
+		if err != nil {
+			return nil, err
+		}
+		decision, err := Settle(loaded.State, env)
+		if err != nil {
+			return nil, err
+		}
+		err = r.commit(ctx, &decision, nil, sweep)
+		if err == nil {
+			if len(decision.Events) > 0 {
+				decision.State.Version++
+			}
+			return &decision.State, nil
+		}
+		if !retriable(err) {
+			return nil, err
+		}
+	}
+	return nil, refuse(ReasonContention, "too many changes of this match at once")
+}
+
+// Game returns a match with one of its games as the present one: game 0 is the
+// game that is being played, or waits to be started.
+func (r *Referee) Game(ctx context.Context, caller Caller, id ID, game int) (*State, error) {
+	s, err := r.Match(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	present, _, _ := s.Present()
+	switch {
+	case game == 0 || game == present:
+		s.advance(present)
+		return s, nil
+	case game == s.Game.Number:
+		return s, nil
+	case game < 0 || game > s.Game.Number:
+		return nil, notFound()
+	}
+	return r.stateAt(ctx, s, game, 0)
+}
+
+// GameAtPly returns a match as it stood after a ply of a game.
+func (r *Referee) GameAtPly(ctx context.Context, s *State, game, ply int) (*State, int, error) {
+	if ply == 0 {
+		seq := 1
+		if game == 1 {
+			seq = 2 // the match's creation comes before the start
+		}
+		then, err := r.stateAt(ctx, s, game, seq)
+		return then, seq, err
+	}
+	e, err := r.store.PlyEvent(ctx, s.ID, game, ply)
+	if errors.Is(err, ErrNotFound) {
+		return nil, 0, notFound()
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	then, err := r.stateAt(ctx, s, game, e.Seq)
+	return then, e.Seq, err
+}
+
+// Events returns a game's events from seq on, at most limit.
+func (r *Referee) Events(ctx context.Context, id ID, game, seq, limit int) ([]Event, error) {
+	return r.store.Events(ctx, id, game, seq, limit)
+}
+
+// FindMatch finds a match of the caller's platform by the request that created
+// it or, if that is zero, by the platform's own reference.
+func (r *Referee) FindMatch(ctx context.Context, caller Caller, platform string, request ID, ref string) (*State, error) {
+	if !caller.sees(platform) {
+		return nil, notFound()
+	}
+	var id ID
+	var err error
+	if request != (ID{}) {
+		id, _, err = r.store.FindCreated(ctx, platform, request)
+	} else {
+		id, err = r.store.FindExternalRef(ctx, platform, ref)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil, notFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Match(ctx, caller, id)
+}
+
+// ViewerSeat checks whose view a caller may have of a match.
+func (s *State) ViewerSeat(caller Caller, seat rules.Seat) error {
+	if seat == rules.NoSeat {
+		return nil
+	}
+	h := Header{Caller: caller, Seat: seat}
+	if refusal := s.forbidden(&h); refusal != nil {
+		return refusal
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package referee
+
+import (
+	"referee.example/internal/deal"
+	"referee.example/internal/rules"
+	"referee.example/internal/rules/banqi"
+)
+
+// Board returns the board of a started game as a viewer may see it.
+func (s *State) Board(viewer rules.Seat) banqi.View {
+	return s.Rules.game.View(&s.Game.Position, viewer)
+}
+
+// BoardText returns the whole state of the board as text.
+func (s *State) BoardText() string { return s.Rules.game.Text(&s.Game.Position) }
+
+// LegalActions lists what the seat to move may do; none outside play.
+func (s *State) LegalActions() []rules.Action {
+	if s.Game.Status != GamePlaying {
+		return nil
+	}
+	return s.Rules.game.List(&s.Game.Position, nil)
+}
+
+// Manner tells what a legal action would be, and the face-up piece it takes.
+func (s *State) Manner(a rules.Action) (banqi.Manner, rules.Piece) {
+	manner := s.Rules.game.Manner(&s.Game.Position, a)
+	target := rules.NoPiece
+	if a.Kind == rules.ActionMove {
+		if at := s.Game.Position.At(a.To); at != banqi.FaceDown {
+			target = at
+		}
+	}
+	return manner, target
+}
+
+// Arrangement returns what lay on each square at the start of the present
+// game, once its seed has been revealed; nil before and for a game that was
+// never started.
+func (s *State) Arrangement() []byte {
+	g := &s.Game
+	if g.Status != GameEnded || g.Started == 0 {
+		return nil
+	}
+	return s.material(g.ServerSeed).Shuffle(Deck())
+}
+
+// Prover opens the commitments to squares that a game's plies have turned.
+type Prover struct{ tree deal.Tree }
+
+// Prover returns the present game's; the game must have been started. Open it
+// only for squares that have been turned.
+func (r *Referee) Prover(s *State) (*Prover, error) {
+	seed := deal.Seed(s.Game.ServerSeed)
+	if s.Game.Status != GameEnded {
+		var err error
+		if seed, err = OpenSeed(r.keys, s.Context(), s.Game.Sealed); err != nil {
+			return nil, err
+		}
+	}
+	material := s.material(seed)
+	return &Prover{material.Tree(material.Shuffle(Deck()))}, nil
+}
+
+// Open proves the piece that a ply turned.
+func (p *Prover) Open(e *Event) deal.Opening { return p.tree.Open(int(turnedSquare(e.Action))) }
+
+// Judgement is the verdict on an action outside any match.
+type Judgement struct {
+	Illegal     rules.Illegal
+	Description string // of the refusal
+	Manner      banqi.Manner
+	Effect      banqi.Effect
+	Next        string // the state after it, as text
+	NextSide    string
+	Notation    string
+}
+
+// Judge judges an action in a position given as text. A state or a turned
+// piece that can't be is an InvalidField refusal.
+func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.Piece) (Judgement, error) {
+	position, err := r.game.ParseState(text)
+	if err != nil {
+		return Judgement{}, InvalidField("state", "%s", err)
+	}
+	if seat == rules.NoSeat {
+		seat = position.Turn()
+	}
+	if seat < 0 || int(seat) >= r.Seats() {
+		return Judgement{}, InvalidField("seat", "must be from 0 to %d", r.Seats()-1)
+	}
+	if illegal := r.game.Check(&position, seat, a); !illegal.OK() {
+		return Judgement{Illegal: illegal, Description: r.game.Describe(illegal)}, nil
+	}
+	j := Judgement{Manner: r.game.Manner(&position, a), Notation: banqi.FormatAction(a, turned)}
+	if j.Effect, err = r.game.Apply(&position, a, turned); err != nil {
+		return Judgement{}, InvalidField("turned", "%s", err)
+	}
+	j.Next = r.game.Text(&position)
+	j.NextSide = position.Colour(position.Turn()).String()
+	return j, nil
+}
