@@ -29,7 +29,7 @@ func TestParseMajor(t *testing.T) {
 }
 
 func TestBarrier(t *testing.T) {
-	open, err := os.MkdirTemp("/tmp", "referee-devpg-test-*")
+	open, err := os.MkdirTemp("/tmp", "referee-devpg-test-*") //nolint:usetesting // any user may enter /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
