@@ -76,3 +76,18 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		t.Errorf("it keeps %q...", got[:8])
 	}
 }
+
+func TestDefaultDataDir(t *testing.T) {
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(closed)
+	want := filepath.Join(closed, ".cache", "postgres")
+	if os.Geteuid() == 0 {
+		want = "/var/lib/referee/postgres"
+	}
+	if got, err := DefaultDataDir(); got != want || err != nil {
+		t.Errorf("DefaultDataDir() = %s, %v; want %s", got, err, want)
+	}
+}
