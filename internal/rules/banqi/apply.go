@@ -233,7 +233,7 @@ func (g *Game) noteStop(s *State) {
 	g.countQuiet(s)
 }
 
-// keep returns how many plies of history a repetition rule looks back on, 0 for all.
+// keep returns how many plies of history the repetition rule looks back on, 0 for all.
 func (g *Game) keep() int {
 	if g.repetition.Kind == "cycle" {
 		return g.repetition.Times * longestCycle

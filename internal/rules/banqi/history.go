@@ -47,9 +47,18 @@ func (h *history) key(n int) uint32 {
 // exempt reports whether the arrangement after the first n plies is no occurrence.
 func (h *history) exempt(n int) bool { return n > 0 && h.at(n-1)&plyExempt != 0 }
 
+// start returns the first ply that a rule looking back on keep plies still
+// needs, 0 for all. Earlier ones may linger in memory; they are never written.
+func (h *history) start(keep int) int {
+	if keep == 0 {
+		return 0
+	}
+	return max(0, h.len()-keep)
+}
+
 func (h *history) clear() { h.older, h.count = nil, 0 }
 
-// add appends a ply. At most the last keep plies stay where keep is not 0.
+// add appends a ply. Plies before the last keep may go where keep is not 0.
 func (h *history) add(ply uint32, keep int) {
 	if h.count == recentPlies {
 		all := append(h.older[:len(h.older):len(h.older)], h.recent[:]...)

@@ -83,7 +83,7 @@ func (g *Game) Text(s *State) string {
 			b = fmt.Appendf(b, " rest%d=%s>%s", seat, SquareName(r.piece), optionalSquare(r.target))
 		}
 	}
-	b = s.history.appendText(b)
+	b = s.history.appendText(b, g.keep())
 	return string(s.appendOutcome(b))
 }
 
@@ -142,11 +142,11 @@ func (c *chase) appendText(b []byte, seat int) []byte {
 	return fmt.Appendf(b, ":%sx%d", optionalSquare(c.on), c.length)
 }
 
-func (h *history) appendText(b []byte) []byte {
-	for i := range h.len() {
-		if b = append(b, ','); i == 0 {
-			b = append(b[:len(b)-1], " moves="...)
-		}
+func (h *history) appendText(b []byte, keep int) []byte {
+	separator := " moves="
+	for i := h.start(keep); i < h.len(); i++ {
+		b = append(b, separator...)
+		separator = ","
 		ply := h.at(i)
 		if ply&plyStop != 0 {
 			b = append(b, "stop"...)
