@@ -139,7 +139,7 @@ func (s *Server) createDataDir(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	err = os.MkdirAll(parent, 0o755)
+	err = os.MkdirAll(parent, 0o755) //nolint:gosec // the unprivileged user has to pass through it
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (s *Server) Restart(ctx context.Context) error {
 
 func (s *Server) launch(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
-		port, err := s.choosePort()
+		port, err := s.choosePort(ctx)
 		if err != nil {
 			return err
 		}
@@ -141,11 +141,11 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 }
 
-func (s *Server) choosePort() (int, error) {
+func (s *Server) choosePort(ctx context.Context) (int, error) {
 	if s.options.Port != 0 {
 		return s.options.Port, nil
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("looking for a free port: %w", err)
 	}

@@ -62,7 +62,7 @@ func start(t *testing.T, options devpg.Options) *devpg.Server {
 // folder is one that any user may enter, which TMPDIR need not be.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "referee-devpg-test-*")
+	dir, err := os.MkdirTemp("/tmp", "referee-devpg-test-*") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestParseMajor(t *testing.T) {
 }
 
 func TestBarrier(t *testing.T) {
-	open, err := os.MkdirTemp("/tmp", "referee-devpg-test-*")
+	open, err := os.MkdirTemp("/tmp", "referee-devpg-test-*") //nolint:usetesting // any user may enter /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,5 +74,20 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	if got := log.text(); !strings.HasSuffix(got, "xend") || strings.Contains(got, "start") {
 		t.Errorf("it keeps %q...", got[:8])
+	}
+}
+
+func TestDefaultDataDir(t *testing.T) {
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(closed)
+	want := filepath.Join(closed, ".cache", "postgres")
+	if os.Geteuid() == 0 {
+		want = "/var/lib/referee/postgres"
+	}
+	if got, err := DefaultDataDir(); got != want || err != nil {
+		t.Errorf("DefaultDataDir() = %s, %v; want %s", got, err, want)
 	}
 }

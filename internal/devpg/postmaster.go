@@ -62,7 +62,8 @@ func (s *Server) command(port int) *exec.Cmd {
 	if s.options.NoFsync {
 		arguments = append(arguments, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
-	cmd := exec.Command(s.binaries.path("postgres"), arguments...)
+	// It outlives the context that bounds its start.
+	cmd := exec.CommandContext(context.Background(), s.binaries.path("postgres"), arguments...)
 	cmd.Dir = "/"
 	cmd.Env = cleanEnvironment()
 	cmd.WaitDelay = lingerTimeout

@@ -75,6 +75,7 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestDatabasesAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -87,7 +87,7 @@ func templateName(files fs.FS) (string, error) {
 			return "", err
 		}
 		// Lengths keep one file's end apart from the next one's beginning.
-		fmt.Fprintf(hash, "%d %s %d ", len(name), name, len(content))
+		hash.Write(fmt.Appendf(nil, "%d %s %d ", len(name), name, len(content)))
 		hash.Write(content)
 	}
 	return "template_" + hex.EncodeToString(hash.Sum(nil)[:12]), nil

@@ -61,7 +61,7 @@ func runOnKept(dataDir string, command []string, signals <-chan os.Signal) (code
 }
 
 func runCommand(url string, command []string, signals <-chan os.Signal) (int, error) {
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), pgtest.URLVariable+"="+url)
 	err := cmd.Start()

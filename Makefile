@@ -1,0 +1,80 @@
+# The two commands of a clean clone: `make run` and `make test`. Both do their
+# own set-up; neither needs Docker. `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# The commit whose contract must not be broken.
+AGAINST ?= HEAD^
+
+TOOL_PACKAGES := \
+	github.com/bufbuild/buf/cmd/buf \
+	github.com/fullstorydev/grpcurl/cmd/grpcurl \
+	github.com/golangci/golangci-lint/v2/cmd/golangci-lint \
+	google.golang.org/grpc/cmd/protoc-gen-go-grpc \
+	google.golang.org/protobuf/cmd/protoc-gen-go
+TOOLS := $(addprefix bin/,$(notdir $(TOOL_PACKAGES)))
+GENERATORS := bin/buf bin/protoc-gen-go bin/protoc-gen-go-grpc
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+.PHONY: run
+run: postgres build ## start a server with its own Postgres and play one match on it
+	bin/referee dev
+
+.PHONY: test
+test: postgres ## run every test, with the race detector, beside a private Postgres
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -race ./...
+
+.PHONY: bench
+bench: postgres ## run the benchmarks beside a private Postgres
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: build
+build: ## build bin/referee, static
+	CGO_ENABLED=0 go build -trimpath -o bin/referee ./cmd/referee
+
+.PHONY: postgres
+postgres: ## find the Postgres server binaries, or install them, or say how
+	@scripts/postgres.sh
+
+.PHONY: generate
+generate: $(GENERATORS) ## write the Go code of the protos
+	bin/buf generate
+
+.PHONY: check-generated
+check-generated: $(GENERATORS) ## compare the committed Go code of the protos with a fresh one
+	rm -rf .cache/generated
+	bin/buf generate --output .cache/generated
+	diff --recursive --exclude='*.proto' proto .cache/generated/proto
+
+.PHONY: check-breaking
+check-breaking: bin/buf ## compare the protos with those of the commit AGAINST (HEAD^)
+	rm -rf .cache/against
+	mkdir -p .cache/against
+	git archive '$(AGAINST)' proto buf.yaml | tar -x -C .cache/against
+	bin/buf breaking --against .cache/against
+
+.PHONY: check-format
+check-format: bin/buf ## list Go files and protos that are not formatted
+	unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [[ -n $$unformatted ]]; then echo "gofmt would change:" $$unformatted; exit 1; fi
+	bin/buf format --diff --exit-code
+
+.PHONY: lint
+lint: check-format bin/golangci-lint ## check format, protos and Go code
+	bin/buf lint
+	go vet ./...
+	bin/golangci-lint run
+
+.PHONY: tools
+tools: $(TOOLS) ## build the pinned tools into bin/
+
+$(TOOLS): internal/tools/go.mod internal/tools/go.sum
+	CGO_ENABLED=0 go build -C internal/tools -trimpath -o '$(CURDIR)/$@' $(filter %/$(@F),$(TOOL_PACKAGES))
