@@ -120,7 +120,8 @@ func (s *State) fresh(h *Header, byPly bool) *Refusal {
 	if byPly {
 		next = g.NextPly()
 	}
-	if h.Game == g.Number && h.Expected == next {
+	ended := s.Next.Commitment != ([32]byte{})
+	if h.Game == g.Number && h.Expected == next && !ended {
 		return nil
 	}
 	return s.stale()
