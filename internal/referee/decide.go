@@ -40,7 +40,6 @@ type Decision struct {
 	// and not yet Before. Zero is no guard.
 	After, Before clock.Time
 	Refusal       *Refusal
-	// Answer is the state the command's answer shows.
 }
 
 // decision is a Decision in the making.
@@ -121,7 +120,8 @@ func (s *State) fresh(h *Header, byPly bool) *Refusal {
 	if byPly {
 		next = g.NextPly()
 	}
-	if h.Game == g.Number && h.Expected == next {
+	ended := s.Next.Commitment != ([32]byte{})
+	if h.Game == g.Number && h.Expected == next && !ended {
 		return nil
 	}
 	return s.stale()
@@ -195,7 +195,7 @@ func (d *decision) pause(o Outage) error {
 func (d *decision) expire(deadline clock.Time) error {
 	s := &d.State
 	seat := s.Game.Position.Turn()
-	inChain := s.Game.Position.InChain()
+	inChain := s.Game.inChain()
 	probe := s.Game
 	expiry := probe.expire(s.Rules.Clock)
 	detail := Small{}
@@ -213,7 +213,7 @@ func (d *decision) expire(deadline clock.Time) error {
 			return err
 		}
 	}
-	if s.Game.Status == GamePlaying && s.Game.Position.InChain() {
+	if s.Game.Status == GamePlaying && s.Game.inChain() {
 		return d.ply(Event{Kind: EventServerPly, Seat: seat, Time: deadline, Action: rules.Stop()})
 	}
 	return nil

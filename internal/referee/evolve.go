@@ -117,6 +117,9 @@ func (s *State) applyStarted(e *Event) error {
 	}
 	g := &s.Game
 	g.Status, s.Status = GamePlaying, MatchPlaying
+	if g.Number == 1 {
+		s.FirstSeat = d.First // from which the later games alternate
+	}
 	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
 	g.Position = s.Rules.game.Start(d.First)
 	g.Clock = s.Rules.Clock.Start(len(s.Players))
@@ -182,11 +185,14 @@ func (s *State) applyExpired(e *Event) error {
 // expire charges and books the expiry of the running turn; clocks stand until
 // the server's ply or the ending that follows at the same instant.
 func (g *Game) expire(system clock.System) clock.Expiry {
-	if g.Position.InChain() {
+	if g.inChain() {
 		return g.Clock.ExpireChain(system)
 	}
 	return g.Clock.Expire(system)
 }
+
+// inChain reports whether a turn of captures is going on.
+func (g *Game) inChain() bool { return g.Position.Chain() != rules.NoSquare }
 
 func (s *State) applyPaused(e *Event) error {
 	d, err := e.Paused()
@@ -204,7 +210,9 @@ func (s *State) applyRuled(e *Event) error {
 		return err
 	}
 	g := &s.Game
-	s.Rules.game.RuleFoul(&g.Position, d.Number == 1)
+	if _, err := s.Rules.game.RuleFoul(&g.Position, d.Number == 1); err != nil {
+		return fmt.Errorf("%w: %w", errReplay, err)
+	}
 	g.Status, s.Status = GamePlaying, MatchPlaying
 	if !g.Position.Outcome().Over() {
 		g.Clock.StartTurn(g.Position.Turn(), e.Time)

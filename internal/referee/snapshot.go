@@ -5,7 +5,6 @@ import (
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 	"referee.example/internal/series"
 )
 
@@ -39,7 +38,7 @@ func (s *State) Snapshot() []byte {
 	e.fixed(s.Next.Commitment[:])
 	e.bytes(s.Next.Sealed)
 	e.compensations(s.Compensations)
-	e.game(&s.Game)
+	e.game(s.Rules, &s.Game)
 	return e.buf
 }
 
@@ -88,7 +87,7 @@ func (d *decoder) compensations() (log CompensationLog) {
 }
 
 // game encodes the present game. Board and clocks are missing before the start.
-func (e *encoder) game(g *Game) {
+func (e *encoder) game(r *Rules, g *Game) {
 	e.uint(uint64(g.Number))
 	e.fixed(g.Commitment[:])
 	e.bytes(g.Sealed)
@@ -109,12 +108,12 @@ func (e *encoder) game(g *Game) {
 	e.int(int64(g.OutageSeen))
 	e.fixed(g.seen[:])
 	if g.Started != 0 {
-		e.bytes(banqi.AppendBinary(nil, &g.Position))
+		e.bytes(r.game.AppendBinary(nil, &g.Position))
 		e.bytes(g.Clock.AppendBinary(nil))
 	}
 }
 
-func (d *decoder) game() (g Game) {
+func (d *decoder) game(r *Rules) (g Game) {
 	g.Number = int(d.uint())
 	g.Commitment = d.hash()
 	g.Sealed, g.PlayerSeeds = d.bytes(), d.byteses()
@@ -133,13 +132,13 @@ func (d *decoder) game() (g Game) {
 	g.OutageSeen = clock.Time(d.int())
 	copy(g.seen[:], d.fixed(len(g.seen)))
 	if g.Started != 0 && d.err == nil {
-		d.board(&g)
+		d.board(r, &g)
 	}
 	return g
 }
 
-func (d *decoder) board(g *Game) {
-	position, err := banqi.DecodeBinary(d.bytes())
+func (d *decoder) board(r *Rules, g *Game) {
+	position, err := r.game.DecodeBinary(d.bytes())
 	if err != nil {
 		d.fail()
 		return
@@ -198,7 +197,7 @@ func DecodeSnapshot(snapshot []byte, id ID, version int64, r *Rules) (*State, er
 	s.Next.Commitment = d.hash()
 	s.Next.Sealed = d.bytes()
 	s.Compensations = d.compensations()
-	s.Game = d.game()
+	s.Game = d.game(r)
 	if err := d.end(); err != nil {
 		return nil, fmt.Errorf("snapshot of match %s: %w", id, err)
 	}
