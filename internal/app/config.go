@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"referee.example/internal/store"
 )
 
 // Config is what one replica is started with.
@@ -40,7 +42,7 @@ type Config struct {
 
 // Limits of the settings.
 const (
-	minConns, maxConns = 4, 1000
+	minConns, maxConns = 4, store.MaxConns
 	maxDrainTimeout    = 10 * time.Minute
 )
 
