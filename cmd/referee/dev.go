@@ -44,7 +44,7 @@ func dev(ctx context.Context, call invocation) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, running.Stop()) }()
+	defer running.Stop()
 	return demonstrateDev(ctx, call, running.Addr(), token, call.demoOptions(rand.Uint64(), *ascii, *fast))
 }
 

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
 	"referee.example/internal/store"
+	"referee.example/migrations"
 )
 
 // App is one running replica.
@@ -22,9 +22,10 @@ type App struct {
 	store     *store.Store
 	server    *server.Server
 	listener  net.Listener
+	served    chan error // by Serve, once
+	serving   sync.WaitGroup
 	stopLoops context.CancelFunc
 	loops     sync.WaitGroup
-	served    chan error // of the server, once
 }
 
 // Run starts a replica, serves until ctx ends or the server fails, and drains.
@@ -38,7 +39,8 @@ func Run(ctx context.Context, config Config, logger *slog.Logger) error {
 	case err = <-a.served:
 		err = fmt.Errorf("serving: %w", err)
 	}
-	return errors.Join(err, a.Stop())
+	a.Stop()
+	return err
 }
 
 // Start starts a replica and returns when it listens; ctx bounds only the start.
@@ -80,9 +82,13 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 // open checks what the store and the machine have to offer before anything is
 // promised to anyone.
 func (a *App) open(ctx context.Context, keys deal.Keyring) error {
-	err := a.store.Ready(ctx)
+	err := checkSchema(ctx, a.config.DatabaseURL)
 	if err != nil {
-		return fmt.Errorf("the database is not ready: %w", err)
+		return err
+	}
+	err = a.store.Ready(ctx)
+	if err != nil {
+		return fmt.Errorf("the database is not ready; `referee migrate` makes what is missing: %w", err)
 	}
 	err = checkKeys(ctx, a.store, keys)
 	if err != nil {
@@ -107,7 +113,7 @@ func (a *App) serve(r *referee.Referee, tokens server.Tokens) {
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
-	go func() { a.served <- a.server.Serve(a.listener) }()
+	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())
 }
 
@@ -126,16 +132,19 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Stop ends a replica in order: it is called unready, streams are told to go
 // elsewhere, calls at work finish within the drain timeout, and only then do
 // the loops and the connections to the database end. It is called once.
-func (a *App) Stop() error {
+func (a *App) Stop() {
 	a.logger.Info("draining", "timeout", a.config.DrainTimeout.String())
 	ctx, cancel := context.WithTimeout(context.Background(), a.config.DrainTimeout)
 	defer cancel()
-	err := a.server.Drain(ctx)
+	a.server.Drain(ctx)
+	a.serving.Wait()
+	if ctx.Err() != nil {
+		a.logger.Warn("calls were cut off: they took longer than the drain timeout")
+	}
 	a.stopLoops()
 	a.loops.Wait()
 	a.store.Close()
 	a.logger.Info("stopped")
-	return err
 }
 
 func (c Config) tokens() (server.Tokens, error) {
@@ -148,6 +157,32 @@ func (c Config) tokens() (server.Tokens, error) {
 		return server.Tokens{}, fmt.Errorf("%s: %w", c.TokenFile, err)
 	}
 	return tokens, nil
+}
+
+// checkSchema says what to do about a schema that this binary can't work with.
+func checkSchema(ctx context.Context, url string) error {
+	version, dirty, err := migrations.Version(ctx, url)
+	if err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	if newest := migrations.Newest(); version < newest || dirty {
+		return &SchemaError{Version: version, Needed: newest, Dirty: dirty}
+	}
+	return nil
+}
+
+// A SchemaError refuses a start on a schema that is too old or half migrated.
+type SchemaError struct {
+	Version, Needed uint
+	Dirty           bool
+}
+
+func (e *SchemaError) Error() string {
+	if e.Dirty {
+		return fmt.Sprintf("the database was left half-way to schema %d by a migration that failed; "+
+			"look at it, then see `referee migrate --help`", e.Version)
+	}
+	return fmt.Sprintf("the database has schema %d and this binary needs %d: run `referee migrate`", e.Version, e.Needed)
 }
 
 // checkKeys refuses to start without the key of a game that may still be running:

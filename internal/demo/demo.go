@@ -64,12 +64,9 @@ func Play(ctx context.Context, conn grpc.ClientConnInterface, options Options) (
 		players: players, balances: []int64{balance, balance},
 		screen: &screen{out: options.Out, style: options.Style, live: options.Live, players: players},
 	}
-	game, err := t.create(ctx)
-	for err == nil && game.GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_START {
-		err = t.playGame(ctx, game)
-		if err == nil && t.match.GetStatus() == refereev1.MatchStatus_MATCH_STATUS_AWAITING_START {
-			game, err = t.nextGame(ctx)
-		}
+	err := t.create(ctx)
+	for err == nil && t.match.GetStatus() == refereev1.MatchStatus_MATCH_STATUS_AWAITING_START {
+		err = t.playGame(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +74,7 @@ func Play(ctx context.Context, conn grpc.ClientConnInterface, options Options) (
 	return t.match, t.screen.matchEnded(t.match)
 }
 
-func (t *table) create(ctx context.Context) (*refereev1.Game, error) {
+func (t *table) create(ctx context.Context) error {
 	request := &refereev1.CreateMatchRequest{
 		RequestId: newRequestID(), PlayerIds: t.players, Stake: stake, Balances: t.balances,
 		Rules:       &refereev1.CreateMatchRequest_RulesetId{RulesetId: rulesetID},
@@ -86,22 +83,14 @@ func (t *table) create(ctx context.Context) (*refereev1.Game, error) {
 	}
 	answer, err := persist(ctx, t.client.CreateMatch, request)
 	if err != nil {
-		return nil, fmt.Errorf("creating the match: %w", err)
+		return fmt.Errorf("creating the match: %w", err)
 	}
 	t.match = answer.GetChange().GetMatch()
-	return answer.GetChange().GetGame(), t.screen.matchCreated(t.match)
+	return t.screen.matchCreated(t.match)
 }
 
-func (t *table) nextGame(ctx context.Context) (*refereev1.Game, error) {
-	answer, err := persist(ctx, t.client.GetGame, &refereev1.GetGameRequest{MatchId: t.match.GetMatchId()})
-	if err != nil {
-		return nil, fmt.Errorf("reading the next game: %w", err)
-	}
-	return answer.GetGame(), nil
-}
-
-func (t *table) playGame(ctx context.Context, game *refereev1.Game) error {
-	change, err := t.start(ctx, game)
+func (t *table) playGame(ctx context.Context) error {
+	change, err := t.start(ctx)
 	if err == nil {
 		err = t.screen.gameStarted(change)
 	}
@@ -122,7 +111,13 @@ func (t *table) playGame(ctx context.Context, game *refereev1.Game) error {
 	return t.screen.gameEnded(change)
 }
 
-func (t *table) start(ctx context.Context, game *refereev1.Game) (*refereev1.Change, error) {
+// start starts the game that waits for it.
+func (t *table) start(ctx context.Context) (*refereev1.Change, error) {
+	waiting, err := persist(ctx, t.client.GetGame, &refereev1.GetGameRequest{MatchId: t.match.GetMatchId()})
+	if err != nil {
+		return nil, fmt.Errorf("reading the next game: %w", err)
+	}
+	game := waiting.GetGame()
 	request := &refereev1.StartGameRequest{
 		MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: newRequestID(), ExpectedSeq: game.GetNextSeq(),
 		Balances: t.balances, PlayerSeeds: [][]byte{t.seed(), t.seed()},
