@@ -186,7 +186,7 @@ func (d *decision) nextOutage() (Outage, bool) {
 
 func (d *decision) pause(o Outage) error {
 	_, err := d.add(Event{Kind: EventClockPaused, Seat: rules.NoSeat, Time: o.Until,
-		Detail: Paused{From: o.From, Until: o.Until}.encode()})
+		Detail: Paused(o).encode()})
 	return err
 }
 
@@ -406,10 +406,10 @@ func (s *State) illegal(i rules.Illegal) *Refusal {
 		}
 	}
 	if len(squares) > 0 {
-		r.with("squares", strings.Join(squares, " "))
+		r = r.with("squares", strings.Join(squares, " "))
 	}
 	if len(pieces) > 0 {
-		r.with("pieces", strings.Join(pieces, " "))
+		r = r.with("pieces", strings.Join(pieces, " "))
 	}
 	return r
 }

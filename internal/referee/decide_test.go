@@ -419,7 +419,7 @@ func TestSilence(t *testing.T) {
 			busy.settle()
 			if lazy.state.Game.Status == GamePlaying {
 				a := lazy.choose()
-				if x, y := fmt.Sprint(lazy.play(a)), fmt.Sprint(busy.play(a)); x != y {
+				if x, y := fmt.Sprint(lazy.do(lazy.action(a))), fmt.Sprint(busy.do(busy.action(a))); x != y {
 					rt.Fatalf("%s against %s", x, y)
 				}
 			}

@@ -74,7 +74,7 @@ func stakeRefusal(err error) *Refusal {
 	r := refuse(ReasonStakeOutOfRange, "%s", err)
 	var fault series.FieldError
 	if errors.As(err, &fault) {
-		r.with("field", fault.Field)
+		r = r.with("field", fault.Field)
 		r.Fields = []FieldError{{fault.Field, fault.Reason}}
 	}
 	return r
