@@ -67,7 +67,7 @@ func TestFlipsComeFromTheCommittedDeal(t *testing.T) {
 	if tb.state.Context().Commit(g.ServerSeed) != commitment {
 		t.Fatal("the revealed seed is not the committed one")
 	}
-	arrangement := tb.state.Arrangement()
+	arrangement := Deal(tb.state.material(g.ServerSeed))
 	flips := 0
 	for i := range tb.log {
 		if e := &tb.log[i]; e.Game == 1 && e.Turned != rules.NoPiece {

@@ -59,7 +59,7 @@ func (tb *table) env() Env {
 	var dice Dice
 	binary.BigEndian.PutUint64(dice.Seed[:], game)
 	binary.BigEndian.PutUint64(dice.Nonce[:], game)
-	return Env{Arrival: tb.now, Now: tb.now, Keys: tb.keys, Dice: dice, Outages: tb.outages}
+	return Env{Arrival: tb.now, Now: tb.now, Keys: tb.keys, Dice: dice, Deal: Deal, Outages: tb.outages}
 }
 
 // dice is a number that depends on the log alone, so that two tables with
