@@ -117,6 +117,9 @@ func (s *State) applyStarted(e *Event) error {
 	}
 	g := &s.Game
 	g.Status, s.Status = GamePlaying, MatchPlaying
+	if g.Number == 1 {
+		s.FirstSeat = d.First // from which the later games alternate
+	}
 	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
 	g.Position = s.Rules.game.Start(d.First)
 	g.Clock = s.Rules.Clock.Start(len(s.Players))

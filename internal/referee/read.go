@@ -164,6 +164,7 @@ func (r *Referee) Match(ctx context.Context, caller Caller, id ID) (*State, erro
 }
 
 func (r *Referee) settled(ctx context.Context, caller Caller, id ID, sweep bool) (*State, error) {
+	var window window
 	for range attempts {
 		loaded, err := r.load(ctx, caller, id)
 		if err != nil {
@@ -177,6 +178,7 @@ func (r *Referee) settled(ctx context.Context, caller Caller, id ID, sweep bool)
 		if err != nil {
 			return nil, err
 		}
+		env.Now = window.fit(env.Now)
 		decision, err := Settle(loaded.State, env)
 		if err != nil {
 			return nil, err
@@ -191,6 +193,7 @@ func (r *Referee) settled(ctx context.Context, caller Caller, id ID, sweep bool)
 		if !retriable(err) {
 			return nil, err
 		}
+		window.learn(err, &decision)
 	}
 	return nil, refuse(ReasonContention, "too many changes of this match at once")
 }

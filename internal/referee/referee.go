@@ -78,12 +78,20 @@ type Referee struct {
 	presets Presets
 	keys    deal.Keyring
 	now     func() (clock.Time, error)
+	deal    Dealer
 }
 
 // New returns a referee. now is the database's time as this replica knows it;
 // its error means that it can't be known well enough to judge by.
 func New(store Store, presets Presets, keys deal.Keyring, now func() (clock.Time, error)) *Referee {
-	return &Referee{store: store, presets: presets, keys: keys, now: now}
+	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal}
+}
+
+// WithDealer returns a referee that lays out its games in another way.
+func (r *Referee) WithDealer(d Dealer) *Referee {
+	other := *r
+	other.deal = d
+	return &other
 }
 
 // Now returns the database's time.
@@ -117,6 +125,7 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	var window window
 	for range attempts {
 		loaded, err := r.load(ctx, h.Caller, h.Match)
 		if err != nil {
@@ -133,11 +142,13 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
+		env.Now = window.fit(env.Now)
 		decision, err := Decide(loaded.State, c, env)
 		if err != nil {
 			return Answer{}, err
 		}
 		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
+			window.learn(err, &decision)
 			continue
 		} else if err != nil {
 			return Answer{}, err
@@ -152,6 +163,27 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 
 func retriable(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTooLate) || errors.Is(err, ErrTooEarly)
+}
+
+// window is what the database has said about the present time by refusing a
+// commit for its guards. The replica's own reading, exact to some milliseconds
+// only, is fitted into it, or the next attempt would decide the same again.
+type window struct{ from, until clock.Time }
+
+func (w *window) learn(err error, d *Decision) {
+	switch {
+	case errors.Is(err, ErrTooLate):
+		w.from = d.Before
+	case errors.Is(err, ErrTooEarly):
+		w.until = d.After - 1
+	}
+}
+
+func (w *window) fit(now clock.Time) clock.Time {
+	if w.until != 0 {
+		now = min(now, w.until)
+	}
+	return max(now, w.from)
 }
 
 // commit stores what a decision changed, if it changed anything.
@@ -203,7 +235,7 @@ func (r *Referee) env(arrival clock.Time, outages []Outage) (Env, error) {
 	if err != nil {
 		return Env{}, err
 	}
-	return Env{Arrival: arrival, Now: now, Outages: outages, Keys: r.keys, Dice: dice}, nil
+	return Env{Arrival: arrival, Now: now, Outages: outages, Keys: r.keys, Dice: dice, Deal: r.deal}, nil
 }
 
 // roll draws the dice of one decision from the operating system.

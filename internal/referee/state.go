@@ -42,8 +42,10 @@ type State struct {
 	EngineVersion                   int
 	Stake                           int64
 	Charges                         series.Charges
-	FirstSeat                       rules.Seat // named for game 1, NoSeat for a comparison
-	Created                         clock.Time
+	// FirstSeat moves first in game 1: named by the caller, or NoSeat until the
+	// start of game 1 has compared.
+	FirstSeat rules.Seat
+	Created   clock.Time
 
 	Status  MatchStatus
 	EndNote string
