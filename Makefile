@@ -63,7 +63,7 @@ check-breaking: bin/buf ## compare the protos with those of the commit AGAINST (
 
 .PHONY: check-format
 check-format: bin/buf ## list Go files and protos that are not formatted
-	unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	bin/buf format --diff --exit-code
 

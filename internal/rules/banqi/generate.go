@@ -108,11 +108,23 @@ func (g *Game) canAct(b *board, side Colour) bool {
 // prey returns the face-up pieces of a colour (its code's bit) whose rank is
 // in the set.
 func (b *board) prey(colour rules.Piece, takes ranks) uint32 {
-	var set uint32
-	for ; takes != 0; takes &= takes - 1 {
-		set |= b.of[(colour|rules.Piece(bits.TrailingZeros8(uint8(takes))))&15]
+	of := (*[8]uint32)(b.of[colour&colourBit:])
+	m := &rankMasks[takes]
+	return of[1]&m[1] | of[2]&m[2] | of[3]&m[3] | of[4]&m[4] | of[5]&m[5] | of[6]&m[6] | of[7]&m[7]
+}
+
+// rankMasks spreads each set of ranks to a mask a rank, so that prey needs no branch.
+var rankMasks = makeRankMasks()
+
+func makeRankMasks() (masks [256][8]uint32) {
+	for takes := range masks {
+		for rank := range 8 {
+			if takes>>rank&1 != 0 {
+				masks[takes][rank] = ^uint32(0)
+			}
+		}
 	}
-	return set
+	return masks
 }
 
 // distant returns what a rank reaches beyond step and touch.
@@ -137,7 +149,7 @@ func (r *reach) distant(b *board, square rules.Square, enemy rules.Piece) (quiet
 // lowest and highest return the set of one square at that end of a set, or the
 // empty set.
 func lowest(set uint32) uint32  { return set & -set }
-func highest(set uint32) uint32 { return 1 << bits.Len32(set) >> 1 }
+func highest(set uint32) uint32 { return uint32(uint64(1) << (bits.Len32(set) & 63) >> 1) }
 
 // firstInLine returns the nearest occupied square in each direction.
 func firstInLine(square rules.Square, occupied uint32) uint32 {

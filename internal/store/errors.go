@@ -1,0 +1,103 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"referee.example/internal/referee"
+)
+
+var (
+	errBadURL = errors.New("the database URL is malformed")
+	// errRuleset means that a stored ruleset is not the one its hash names.
+	errRuleset = errors.New("the stored ruleset does not compile to its hash")
+)
+
+// SQLSTATE codes, from Postgres's appendix A; those of class RF are this
+// schema's own.
+const (
+	codeUniqueViolation  = "23505"
+	codeSerialization    = "40001"
+	codeDeadlock         = "40P01"
+	codeLockNotAvailable = "55P03"
+	codeNotSaved         = "RF00" // and the verdict
+)
+
+// Verdicts of a guarded commit, as its statement gives them.
+const (
+	verdictSaved    = 0
+	verdictConflict = 1
+	verdictTooLate  = 2
+	verdictTooEarly = 3
+	verdictMissing  = 4
+)
+
+// verdictError returns what a commit's verdict means to the referee.
+func verdictError(verdict int) error {
+	switch verdict {
+	case verdictSaved:
+		return nil
+	case verdictConflict:
+		return referee.ErrConflict
+	case verdictTooLate:
+		return referee.ErrTooLate
+	case verdictTooEarly:
+		return referee.ErrTooEarly
+	case verdictMissing:
+		return referee.ErrNotFound
+	}
+	return fmt.Errorf("unknown verdict %d of a commit", verdict)
+}
+
+// postgresError is what this package shows of an error of Postgres. Its detail
+// is left out, because it quotes rows.
+type postgresError struct{ Code, Constraint, Message string }
+
+func (e *postgresError) Error() string {
+	if e.Constraint == "" {
+		return fmt.Sprintf("%s (SQLSTATE %s)", e.Message, e.Code)
+	}
+	return fmt.Sprintf("%s (SQLSTATE %s, constraint %s)", e.Message, e.Code, e.Constraint)
+}
+
+// wrap says in which operation an error arose and turns those that mean
+// something to the referee into its own.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%s: %w", operation, referee.ErrNotFound)
+	}
+	var failed *pgconn.PgError
+	if !errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	if known := knownError(failed); known != nil {
+		return fmt.Errorf("%s: %w", operation, known)
+	}
+	return fmt.Errorf("%s: %w", operation, &postgresError{failed.Code, failed.ConstraintName, failed.Message})
+}
+
+// knownError returns what the error means to the referee, nil for nothing. In
+// each of these cases the transaction has changed nothing.
+func knownError(failed *pgconn.PgError) error {
+	switch failed.Code {
+	case codeSerialization, codeDeadlock, codeLockNotAvailable:
+		return referee.ErrConflict
+	case codeUniqueViolation:
+		switch failed.ConstraintName {
+		case "external_refs_pkey":
+			return referee.ErrRefTaken
+		case "create_requests_pkey", "matches_pkey", "match_states_pkey":
+			return referee.ErrConflict
+		}
+	}
+	if len(failed.Code) == 5 && failed.Code[:4] == codeNotSaved {
+		return verdictError(int(failed.Code[4] - '0'))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"referee.example/internal/referee"
+)
+
+// eventColumns are the log's columns but for match_id, in the order in which
+// eventArrays gives and scanEvent takes them.
+const eventColumns = `game, seq, ply, event_time, principal, seat, kind, action_kind, from_square, to_square,
+	turned, captured, request_id, clocks, client_hash, detail, hash`
+
+// newEvents is the table of the events to be logged, from parameters $2 to $18.
+const newEvents = `unnest($2::smallint[], $3::integer[], $4::integer[], $5::timestamptz[], $6::integer[],
+	$7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[], $13::smallint[],
+	$14::uuid[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[]) AS e (` + eventColumns + `)`
+
+const (
+	sqlAddEvents = `INSERT INTO events (match_id, ` + eventColumns + `)
+SELECT $1, ` + eventColumns + ` FROM ` + newEvents
+	sqlEvents = `SELECT ` + eventColumns + ` FROM events
+WHERE match_id = $1 AND game = $2 AND seq >= $3 ORDER BY seq LIMIT $4`
+	// The event of a ply is that of a player (3) or of the server (4). Its seq is
+	// at least its ply, since each ply takes one.
+	sqlPlyEvent = `SELECT ` + eventColumns + ` FROM events
+WHERE match_id = $1 AND game = $2 AND seq >= $3 AND ply = $3 AND kind IN (3, 4) ORDER BY seq LIMIT 1`
+	sqlRequestEvent = `SELECT ` + eventColumns + ` FROM events
+WHERE match_id = $1 AND game = $2 AND seq >= $3 AND request_id IS NOT NULL ORDER BY seq LIMIT 1`
+	sqlHasRequest = `SELECT EXISTS (SELECT FROM events WHERE match_id = $1 AND game = $2 AND request_id = $3)`
+)
+
+// Events returns a game's events from seq on, at most limit, in order.
+func (s *Store) Events(ctx context.Context, id referee.ID, game, seq, limit int) ([]referee.Event, error) {
+	return s.events(ctx, id, sqlEvents, game, seq, limit)
+}
+
+// PlyEvent returns the event of a game's ply; referee.ErrNotFound if there is none.
+func (s *Store) PlyEvent(ctx context.Context, id referee.ID, game, ply int) (referee.Event, error) {
+	return first(s.events(ctx, id, sqlPlyEvent, game, ply))
+}
+
+// RequestEvent returns a game's first event with a request id from seq on;
+// referee.ErrNotFound if there is none.
+func (s *Store) RequestEvent(ctx context.Context, id referee.ID, game, seq int) (referee.Event, error) {
+	return first(s.events(ctx, id, sqlRequestEvent, game, seq))
+}
+
+// HasRequest reports whether any event of the game has the request id. It reads
+// the game's whole log, which has no index for this.
+func (s *Store) HasRequest(ctx context.Context, id referee.ID, game int, request referee.ID) (bool, error) {
+	var has bool
+	err := s.pool.QueryRow(ctx, sqlHasRequest, uuid(id), game, uuid(request)).Scan(&has)
+	return has, wrap("look for a request", err)
+}
+
+func first(events []referee.Event, err error) (referee.Event, error) {
+	if err != nil {
+		return referee.Event{}, err
+	}
+	if len(events) == 0 {
+		return referee.Event{}, referee.ErrNotFound
+	}
+	return events[0], nil
+}
+
+func (s *Store) events(ctx context.Context, id referee.ID, query string, numbers ...any) ([]referee.Event, error) {
+	rows, err := s.pool.Query(ctx, query, append([]any{uuid(id)}, numbers...)...)
+	if err != nil {
+		return nil, wrap("read events", err)
+	}
+	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (referee.Event, error) {
+		return scanEvent(row, id)
+	})
+	return events, wrap("read events", err)
+}
+
+func scanEvent(row pgx.CollectableRow, id referee.ID) (referee.Event, error) {
+	e := referee.Event{Match: id}
+	var at time.Time
+	var request pgtype.UUID
+	var hash []byte
+	err := row.Scan(&e.Game, &e.Seq, &e.Ply, &at, &e.Principal, &e.Seat, &e.Kind,
+		&e.Action.Kind, &e.Action.From, &e.Action.To, &e.Turned, &e.Captured,
+		&request, &e.Clocks, &e.ClientHash, &e.Detail, &hash)
+	if err != nil {
+		return e, err
+	}
+	if len(hash) != len(e.Hash) {
+		return e, fmt.Errorf("event %d of game %d has a hash of %d bytes", e.Seq, e.Game, len(hash))
+	}
+	e.Time, e.RequestID, e.Hash = instant(at), request.Bytes, [32]byte(hash)
+	e.Clocks, e.ClientHash, e.Detail = orNil(e.Clocks), orNil(e.ClientHash), orNil(e.Detail)
+	return e, nil
+}
+
+// eventArrays are the parameters from $2 on that newEvents stands on: a column
+// an array.
+func eventArrays(events []referee.Event) []any {
+	return []any{
+		column(events, func(e *referee.Event) int16 { return int16(e.Game) }),
+		column(events, func(e *referee.Event) int32 { return int32(e.Seq) }),
+		column(events, func(e *referee.Event) int32 { return int32(e.Ply) }),
+		column(events, func(e *referee.Event) time.Time { return timestamp(e.Time) }),
+		column(events, func(e *referee.Event) int32 { return e.Principal }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Seat) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Kind) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Action.Kind) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Action.From) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Action.To) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Turned) }),
+		column(events, func(e *referee.Event) int16 { return int16(e.Captured) }),
+		column(events, func(e *referee.Event) pgtype.UUID { return uuidOrNull(e.RequestID) }),
+		column(events, func(e *referee.Event) []byte { return notNull(e.Clocks) }),
+		column(events, func(e *referee.Event) []byte { return notNull(e.ClientHash) }),
+		column(events, func(e *referee.Event) []byte { return notNull(e.Detail) }),
+		column(events, func(e *referee.Event) []byte { return e.Hash[:] }),
+	}
+}
+
+func column[T any](events []referee.Event, value func(*referee.Event) T) []T {
+	values := make([]T, len(events))
+	for i := range events {
+		values[i] = value(&events[i])
+	}
+	return values
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"referee.example/internal/referee"
+)
+
+const (
+	sqlLoad = `
+SELECT s.version, s.state,
+	h.beat_at IS NULL OR clock_timestamp() - h.beat_at > interval '3 seconds',
+	ARRAY (SELECT o.from_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
+	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at)
+FROM match_states s CROSS JOIN heartbeat h
+WHERE s.match_id = $1`
+	sqlVersions = `SELECT match_id, version FROM match_states WHERE match_id = ANY ($1)`
+)
+
+// Load returns a match as it was committed last, with the outages that concern
+// its running turn. Nobody may judge an expiry before a gap in the heartbeat is
+// recorded, so it beats first if no replica has for too long. It returns
+// referee.ErrNotFound if there is no such match.
+func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error) {
+	for {
+		loaded, silent, err := s.load(ctx, id)
+		if err != nil || !silent {
+			return loaded, err
+		}
+		if _, err := s.Beat(ctx); err != nil {
+			return referee.Loaded{}, err
+		}
+	}
+}
+
+// load is Load without regard to the heartbeat; silent tells that it is old.
+func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded, silent bool, err error) {
+	var version int64
+	var snapshot []byte
+	var from, until []time.Time
+	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &silent, &from, &until)
+	if err != nil {
+		return loaded, false, wrap("load a match", err)
+	}
+	for i := range from {
+		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(from[i]), Until: instant(until[i])})
+	}
+	loaded.State, err = s.decode(ctx, id, version, snapshot)
+	return loaded, silent, err
+}
+
+// Versions returns the versions of the matches that there are: a watcher whose
+// match has another one reads its log.
+func (s *Store) Versions(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlVersions, uuids(ids))
+	if err != nil {
+		return nil, wrap("read versions", err)
+	}
+	defer rows.Close()
+	versions := make(map[referee.ID]int64, len(ids))
+	for rows.Next() {
+		var id [16]byte
+		var version int64
+		if err := rows.Scan(&id, &version); err != nil {
+			return nil, wrap("read versions", err)
+		}
+		versions[id] = version
+	}
+	return versions, wrap("read versions", rows.Err())
+}

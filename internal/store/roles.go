@@ -1,0 +1,52 @@
+package store
+
+import "context"
+
+// Roles of the database, without a login of their own: a deployment grants them
+// to the users that its replicas and its auditors connect as.
+//
+//   - referee_server plays matches. It can add to the log and to the settlements,
+//     never alter or delete there, and deletes nothing at all.
+//   - referee_auditor reads the record, but neither a match's state nor the
+//     sealed seeds in it or beside it.
+var roleStatements = []string{
+	// Several databases of one cluster may be at this at the same time.
+	`DO $$ BEGIN CREATE ROLE referee_server NOLOGIN;
+	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+	`DO $$ BEGIN CREATE ROLE referee_auditor NOLOGIN;
+	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+	`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM referee_server, referee_auditor`,
+	`GRANT USAGE ON SCHEMA public TO referee_server, referee_auditor`,
+
+	`GRANT SELECT, INSERT ON rulesets, matches, match_states, games, events, settlements, settlement_lines,
+		participants, create_requests, external_refs, principals, outages TO referee_server`,
+	`GRANT SELECT ON heartbeat, schema_migrations TO referee_server`,
+	`GRANT UPDATE (beat_at) ON heartbeat TO referee_server`,
+	`GRANT UPDATE (version, state, deadline, wake_at, outages_after) ON match_states TO referee_server`,
+	`GRANT UPDATE (status, winners, end_note, ended_at) ON matches TO referee_server`,
+	`GRANT UPDATE (status, started_at, first_seat, balances, hold_ids, player_seeds, root, ended_at, end_reason,
+		winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
+		ON games TO referee_server`,
+
+	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, external_refs,
+		principals, heartbeat, outages, schema_migrations TO referee_auditor`,
+	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,
+		ended_at, end_reason, winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
+		ON games TO referee_auditor`,
+}
+
+// ApplyRoles makes the roles and gives them exactly their rights, whatever they
+// had before. It needs a superuser, or the tables' owner with CREATEROLE.
+func (s *Store) ApplyRoles(ctx context.Context) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return wrap("make roles", err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after the commit
+	for _, statement := range roleStatements {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return wrap("make roles", err)
+		}
+	}
+	return wrap("make roles", tx.Commit(ctx))
+}

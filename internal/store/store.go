@@ -1,0 +1,95 @@
+// Package store keeps matches in Postgres: one file a table group, each query a
+// constant beside the method that sends it. It implements referee.Store and
+// referee.History, and holds nothing of any match but immutable rulesets, so
+// that every replica's store is the same.
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"referee.example/internal/referee"
+)
+
+// Limits of the pool. Statements of the referee take milliseconds: what takes
+// longer than this is better given up, and its match taken up anew.
+const (
+	connectTimeout     = 5 * time.Second
+	pingTimeout        = time.Second
+	statementTimeout   = 5 * time.Second
+	lockTimeout        = 2 * time.Second
+	idleInTransaction  = 5 * time.Second
+	connLifetime       = 30 * time.Minute
+	connLifetimeJitter = 5 * time.Minute
+	connIdleTime       = 5 * time.Minute
+)
+
+// MaxConns is the largest pool that Open accepts.
+const MaxConns = 500
+
+// Config says which database to use and how much of it.
+type Config struct {
+	URL string // postgres://...
+	// MaxConns is the size of the pool, 1 to MaxConns. Replicas times this must
+	// stay below the server's max_connections.
+	MaxConns int
+}
+
+// Store is the referee's Postgres.
+type Store struct {
+	pool       *pgxpool.Pool
+	clock      *Clock
+	rulesets   *cache[[32]byte, *referee.Rules]
+	principals *cache[string, int32]
+}
+
+// Open connects to the database and takes a first sample of its time. The caller
+// closes the store. The URL stands in no error.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.MaxConns < 1 || c.MaxConns > MaxConns {
+		return nil, fmt.Errorf("the pool must have 1 to %d connections", MaxConns)
+	}
+	config, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		// pgx shows the URL in this error, less the password it recognised.
+		return nil, errBadURL
+	}
+	config.MaxConns = int32(c.MaxConns)
+	config.MaxConnLifetime, config.MaxConnLifetimeJitter = connLifetime, connLifetimeJitter
+	config.MaxConnIdleTime, config.PingTimeout = connIdleTime, pingTimeout
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	for name, value := range map[string]string{
+		"application_name":                    "referee",
+		"statement_timeout":                   milliseconds(statementTimeout),
+		"lock_timeout":                        milliseconds(lockTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction),
+	} {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, wrap("open the pool", err)
+	}
+	s := &Store{pool: pool, clock: NewClock(),
+		rulesets: newCache[[32]byte, *referee.Rules](), principals: newCache[string, int32]()}
+	if err := s.sample(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// Close closes the pool, waiting for the connections that are in use.
+func (s *Store) Close() { s.pool.Close() }
+
+// The referee declares what it needs; this package is what it gets.
+var (
+	_ referee.Store   = (*Store)(nil)
+	_ referee.History = (*Store)(nil)
+)
