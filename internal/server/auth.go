@@ -12,7 +12,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"referee.example/internal/referee"
 
@@ -164,25 +163,13 @@ func reader(ctx context.Context) referee.Caller {
 	return referee.Caller{Platform: token.Platform, Player: token.Player}
 }
 
-// principals gives the small ids of tokens' names. They never change, so each
-// is asked for once.
-type principals struct {
-	history referee.History
-	ids     sync.Map // name -> int32
-}
-
 // caller is the caller of a call that may change something.
-func (p *principals) caller(ctx context.Context) (referee.Caller, error) {
-	caller, name := reader(ctx), tokenOf(ctx).Name
-	if id, ok := p.ids.Load(name); ok {
-		caller.Principal = id.(int32)
-		return caller, nil
-	}
-	id, err := p.history.Principal(ctx, name)
+func (s *Server) caller(ctx context.Context) (referee.Caller, error) {
+	caller := reader(ctx)
+	id, err := s.history.Principal(ctx, tokenOf(ctx).Name)
 	if err != nil {
 		return caller, fmt.Errorf("principal of the token: %w", err)
 	}
-	p.ids.Store(name, id)
 	caller.Principal = id
 	return caller, nil
 }

@@ -15,7 +15,7 @@ func (s *Server) do(ctx context.Context, c *check, command referee.Command, h *r
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	caller, err := s.principals.caller(ctx)
+	caller, err := s.caller(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Server) do(ctx context.Context, c *check, command referee.Command, h *r
 
 // change converts the answer to a call that changed a match.
 func (s *Server) change(ctx context.Context, a referee.Answer, viewer rules.Seat) (*refereev1.Change, error) {
-	game, err := protoGame(a.State, viewer)
+	game, err := s.game(a.State, viewer)
 	if err != nil {
 		return nil, err
 	}

@@ -9,14 +9,14 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-// protoGame returns a match's present game as a viewer may see it, NoSeat for a
+// game returns a match's present game as a viewer may see it, NoSeat for a
 // spectator. Nothing in it depends on when it is asked for.
-func protoGame(s *referee.State, viewer rules.Seat) (*refereev1.Game, error) {
-	g := &s.Game
+func (s *Server) game(state *referee.State, viewer rules.Seat) (*refereev1.Game, error) {
+	g := &state.Game
 	out := &refereev1.Game{
-		MatchId: s.ID.String(), Game: uint32(g.Number), Status: refereev1.GameStatus(g.Status),
+		MatchId: state.ID.String(), Game: uint32(g.Number), Status: refereev1.GameStatus(g.Status),
 		ViewerSeat: optionalSeat(viewer), DrawOfferedBy: optionalSeat(g.DrawOffer),
-		Result: protoResult(g.Outcome), Deal: protoDeal(s),
+		Result: protoResult(g.Outcome), Deal: protoDeal(state, s.referee.Arrangement(state)),
 	}
 	if g.Seq > 0 { // a game whose log is empty has no head
 		out.HeadHash = g.Head[:]
@@ -27,19 +27,19 @@ func protoGame(s *referee.State, viewer rules.Seat) (*refereev1.Game, error) {
 	if g.Started == 0 {
 		return out, nil
 	}
-	for seat := range s.Players {
+	for seat := range state.Players {
 		out.DrawOffersMade = append(out.DrawOffersMade, uint32(g.OffersMade[seat]))
 	}
 	if g.Status == referee.GamePlaying {
 		out.ToMove = optionalSeat(g.Position.Turn())
 	}
-	out.Clock = protoClock(s)
-	out.View = &refereev1.Game_DarkChess{DarkChess: protoBoard(s, viewer)}
+	out.Clock = protoClock(state)
+	out.View = &refereev1.Game_DarkChess{DarkChess: protoBoard(state, viewer)}
 	if g.Status != referee.GameEnded {
 		return out, nil
 	}
 	var err error
-	out.Settlement, err = protoSettlement(s, g.Number)
+	out.Settlement, err = protoSettlement(state, g.Number)
 	return out, err
 }
 
@@ -103,8 +103,8 @@ func protoBoard(s *referee.State, viewer rules.Seat) *refereev1.DarkChessView {
 }
 
 // protoDeal binds the deal and, once the game has ended and its seed is
-// revealed, opens it.
-func protoDeal(s *referee.State) *refereev1.DealProof {
+// revealed, opens it: pieces are then what lay on each square.
+func protoDeal(s *referee.State, pieces []byte) *refereev1.DealProof {
 	g := &s.Game
 	out := &refereev1.DealProof{Algorithm: deal.Version, Commitment: g.Commitment[:]}
 	if g.Started != 0 {
@@ -112,7 +112,7 @@ func protoDeal(s *referee.State) *refereev1.DealProof {
 	}
 	if g.Status == referee.GameEnded {
 		out.ServerSeed = g.ServerSeed[:]
-		out.Arrangement = arrangement(s.Arrangement())
+		out.Arrangement = arrangement(pieces)
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (m *matchService) CreateMatch(ctx context.Context, r *refereev1.CreateMatch
 	if command.Rules, err = m.matchRules(r); err != nil {
 		return nil, err
 	}
-	if command.Caller, err = m.principals.caller(ctx); err != nil {
+	if command.Caller, err = m.caller(ctx); err != nil {
 		return nil, err
 	}
 	if command.Caller.Player != "" {

@@ -96,7 +96,7 @@ func (a *auditService) record(ctx context.Context, w recordWanted) (*refereev1.G
 	if err != nil {
 		return nil, err
 	}
-	if out.Position, err = protoGame(position, w.viewer); err != nil {
+	if out.Position, err = a.game(position, w.viewer); err != nil {
 		return nil, err
 	}
 	if out.Events, err = a.recordedEvents(ctx, state, w.Game, last); err != nil {

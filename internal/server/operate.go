@@ -47,7 +47,7 @@ func (m *matchService) CompensateSettlement(ctx context.Context, r *refereev1.Co
 	if err != nil {
 		return nil, err
 	}
-	if command.Caller, err = m.principals.caller(ctx); err != nil {
+	if command.Caller, err = m.caller(ctx); err != nil {
 		return nil, err
 	}
 	answer, err := m.referee.Compensate(ctx, command)

@@ -41,7 +41,7 @@ func (m *matchService) GetGame(ctx context.Context, r *refereev1.GetGameRequest)
 	if err := state.ViewerSeat(reader(ctx), viewer); err != nil {
 		return nil, err
 	}
-	game, err := protoGame(state, viewer)
+	game, err := m.game(state, viewer)
 	if err != nil {
 		return nil, err
 	}

@@ -69,16 +69,15 @@ var standardLimits = limits{
 
 // Server is the gRPC server of one replica.
 type Server struct {
-	grpc       *grpc.Server
-	health     *health.Server
-	referee    *referee.Referee
-	history    referee.History
-	principals principals
-	tokens     Tokens
-	ready      func(context.Context) error
-	log        *slog.Logger
-	hub        *hub
-	limits     limits
+	grpc    *grpc.Server
+	health  *health.Server
+	referee *referee.Referee
+	history referee.History
+	tokens  Tokens
+	ready   func(context.Context) error
+	log     *slog.Logger
+	hub     *hub
+	limits  limits
 
 	// draining ends the contract's streams, stopping what runs in the background.
 	draining, stopping context.Context
@@ -92,7 +91,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 func newServer(c Config, l limits) *Server {
 	s := &Server{
 		health: health.NewServer(), referee: c.Referee, history: c.History,
-		principals: principals{history: c.History}, tokens: c.Tokens, ready: c.Ready, log: c.Logger,
+		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
