@@ -13,7 +13,7 @@ const redaction = "(sealed)"
 type redacted struct{}
 
 // Format writes the same word for every verb and value.
-func (redacted) Format(f fmt.State, _ rune) { io.WriteString(f, redaction) }
+func (redacted) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redaction) }
 
 // MarshalText returns the same word for every value.
 func (redacted) MarshalText() ([]byte, error) { return []byte(redaction), nil }

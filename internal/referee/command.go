@@ -235,7 +235,7 @@ func (c *CallTime) decide(d *decision) (*Refusal, error) {
 	e := c.event(EventOpeningEnded, d.env.Arrival)
 	probe := s.Game.Clock
 	at := max(d.env.Arrival, s.Game.Last)
-	refusal := clock.Refusal{}
+	var refusal clock.Refusal
 	if c.Seat == rules.NoSeat {
 		refusal = probe.EndOpening(s.Rules.Clock, at)
 	} else {

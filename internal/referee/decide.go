@@ -29,7 +29,16 @@ type Env struct {
 	Outages      []Outage // that may concern the running turn, in order of time
 	Keys         deal.Keyring
 	Dice         Dice
+	Deal         Dealer
 }
+
+// Dealer lays out a game's pieces: the piece on each square follows from the
+// sealed material alone. Deal is the one there is; a test may lay out a game
+// that somebody else recorded.
+type Dealer func(deal.Material) []byte
+
+// Deal shuffles the deck.
+func Deal(m deal.Material) []byte { return m.Shuffle(Deck()) }
 
 // Decision is what a command, or time alone, does to a match.
 type Decision struct {
@@ -186,7 +195,7 @@ func (d *decision) nextOutage() (Outage, bool) {
 
 func (d *decision) pause(o Outage) error {
 	_, err := d.add(Event{Kind: EventClockPaused, Seat: rules.NoSeat, Time: o.Until,
-		Detail: Paused{From: o.From, Until: o.Until}.encode()})
+		Detail: Paused(o).encode()})
 	return err
 }
 
@@ -270,7 +279,7 @@ func (d *decision) faceDown(square rules.Square) (rules.Piece, error) {
 	if err != nil {
 		return rules.NoPiece, err
 	}
-	return rules.Piece(d.State.material(seed).Shuffle(Deck())[square]), nil
+	return rules.Piece(d.env.Deal(d.State.material(seed))[square]), nil
 }
 
 // openSeed unseals the present game's seed, once a decision.
@@ -406,10 +415,10 @@ func (s *State) illegal(i rules.Illegal) *Refusal {
 		}
 	}
 	if len(squares) > 0 {
-		r.with("squares", strings.Join(squares, " "))
+		r = r.with("squares", strings.Join(squares, " "))
 	}
 	if len(pieces) > 0 {
-		r.with("pieces", strings.Join(pieces, " "))
+		r = r.with("pieces", strings.Join(pieces, " "))
 	}
 	return r
 }

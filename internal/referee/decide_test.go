@@ -2,10 +2,8 @@ package referee
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 
-	"pgregory.net/rapid"
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
 )
@@ -69,7 +67,7 @@ func TestFlipsComeFromTheCommittedDeal(t *testing.T) {
 	if tb.state.Context().Commit(g.ServerSeed) != commitment {
 		t.Fatal("the revealed seed is not the committed one")
 	}
-	arrangement := tb.state.Arrangement()
+	arrangement := Deal(tb.state.material(g.ServerSeed))
 	flips := 0
 	for i := range tb.log {
 		if e := &tb.log[i]; e.Game == 1 && e.Turned != rules.NoPiece {
@@ -383,71 +381,4 @@ func TestOnTime(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestSilence lets random silences of up to an hour pass in a match, with
-// outages of all replicas, and compares a referee that is asked only by the
-// next call with one that is asked each second.
-func TestSilence(t *testing.T) {
-	r := preset(t, sevenClub)
-	rapid.Check(t, func(rt *rapid.T) {
-		lazy, busy := newTable(t, r), newTable(t, r)
-		lazy.start()
-		busy.start()
-		for lazy.state.Game.Status == GamePlaying && len(lazy.log) < 400 {
-			silence := rapid.OneOf(
-				rapid.Int64Range(0, 20_000_000),
-				rapid.Int64Range(29_000_000, 31_000_000),
-				rapid.Int64Range(0, 3_600_000_000)).Draw(rt, "silence")
-			if rapid.IntRange(0, 4).Draw(rt, "outage") == 0 {
-				from := lazy.now + clock.Time(rapid.Int64Range(0, silence).Draw(rt, "from"))
-				until := from + clock.Time(rapid.Int64Range(3_000_001, 60_000_000).Draw(rt, "length"))
-				silence = max(silence, int64(until-lazy.now))
-				lazy.outages = append(lazy.outages, Outage{from, until})
-			}
-			target := lazy.now + clock.Time(silence)
-			lazy.now = target
-			for busy.now < target {
-				busy.now = min(busy.now+second, target)
-				busy.outages = ended(lazy.outages, busy.now)
-				if !asleep(lazy.outages, busy.now) {
-					busy.settle()
-				}
-			}
-			busy.outages = lazy.outages
-			lazy.settle()
-			busy.settle()
-			if lazy.state.Game.Status == GamePlaying {
-				a := lazy.choose()
-				if x, y := fmt.Sprint(lazy.play(a)), fmt.Sprint(busy.play(a)); x != y {
-					rt.Fatalf("%s against %s", x, y)
-				}
-			}
-			if !bytes.Equal(lazy.state.Snapshot(), busy.state.Snapshot()) {
-				rt.Fatal("the record depends on who asked when")
-			}
-		}
-	})
-}
-
-// ended returns the outages that are over by now: a replica that judges knows
-// those and no other, for it has recorded them before it judges.
-func ended(outages []Outage, now clock.Time) []Outage {
-	var over []Outage
-	for _, o := range outages {
-		if o.Until <= now {
-			over = append(over, o)
-		}
-	}
-	return over
-}
-
-// asleep reports whether no replica is alive to judge at this instant.
-func asleep(outages []Outage, now clock.Time) bool {
-	for _, o := range outages {
-		if o.From <= now && now < o.Until {
-			return true
-		}
-	}
-	return false
 }

@@ -59,7 +59,7 @@ func (tb *table) env() Env {
 	var dice Dice
 	binary.BigEndian.PutUint64(dice.Seed[:], game)
 	binary.BigEndian.PutUint64(dice.Nonce[:], game)
-	return Env{Arrival: tb.now, Now: tb.now, Keys: tb.keys, Dice: dice, Outages: tb.outages}
+	return Env{Arrival: tb.now, Now: tb.now, Keys: tb.keys, Dice: dice, Deal: Deal, Outages: tb.outages}
 }
 
 // dice is a number that depends on the log alone, so that two tables with
@@ -164,9 +164,15 @@ func (tb *table) start() {
 
 func (tb *table) turn() rules.Seat { return tb.state.Game.Position.Turn() }
 
-func (tb *table) play(a rules.Action) *Refusal {
+// action is the present player's command to play a.
+func (tb *table) action(a rules.Action) Command {
+	return &PlayAction{Header: tb.header(tb.turn(), true), Action: a}
+}
+
+// play plays an action that has to be accepted.
+func (tb *table) play(a rules.Action) {
 	tb.t.Helper()
-	return tb.do(&PlayAction{Header: tb.header(tb.turn(), true), Action: a})
+	tb.must(tb.action(a))
 }
 
 // choose picks an action for the side to move: a capture where there is one,
@@ -186,9 +192,7 @@ func (tb *table) playOut() {
 	tb.t.Helper()
 	for tb.state.Game.Status == GamePlaying {
 		tb.now += second
-		if refusal := tb.play(tb.choose()); refusal != nil {
-			tb.t.Fatalf("refused: %v", refusal)
-		}
+		tb.play(tb.choose())
 	}
 }
 

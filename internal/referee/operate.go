@@ -74,7 +74,7 @@ func stakeRefusal(err error) *Refusal {
 	r := refuse(ReasonStakeOutOfRange, "%s", err)
 	var fault series.FieldError
 	if errors.As(err, &fault) {
-		r.with("field", fault.Field)
+		r = r.with("field", fault.Field)
 		r.Fields = []FieldError{{fault.Field, fault.Reason}}
 	}
 	return r
@@ -161,9 +161,8 @@ func (c *StartGame) decide(d *decision) (*Refusal, error) {
 	if err := material.Check(); err != nil {
 		return InvalidField("player_seeds", "%s", err), nil
 	}
-	arrangement := material.Shuffle(Deck())
 	started := Started{Balances: c.Balances, HoldIDs: c.HoldIDs, PlayerSeeds: c.PlayerSeeds,
-		Root: material.Tree(arrangement).Root()}
+		Root: material.Tree(d.env.Deal(material)).Root()}
 	started.First, started.Draws = s.firstMover(material)
 	e := c.event(EventGameStarted, d.env.Arrival)
 	e.Detail = started.encode()

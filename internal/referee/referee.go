@@ -78,12 +78,20 @@ type Referee struct {
 	presets Presets
 	keys    deal.Keyring
 	now     func() (clock.Time, error)
+	deal    Dealer
 }
 
 // New returns a referee. now is the database's time as this replica knows it;
 // its error means that it can't be known well enough to judge by.
 func New(store Store, presets Presets, keys deal.Keyring, now func() (clock.Time, error)) *Referee {
-	return &Referee{store: store, presets: presets, keys: keys, now: now}
+	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal}
+}
+
+// WithDealer returns a referee that lays out its games in another way.
+func (r *Referee) WithDealer(d Dealer) *Referee {
+	other := *r
+	other.deal = d
+	return &other
 }
 
 // Now returns the database's time.
@@ -227,7 +235,7 @@ func (r *Referee) env(arrival clock.Time, outages []Outage) (Env, error) {
 	if err != nil {
 		return Env{}, err
 	}
-	return Env{Arrival: arrival, Now: now, Outages: outages, Keys: r.keys, Dice: dice}, nil
+	return Env{Arrival: arrival, Now: now, Outages: outages, Keys: r.keys, Dice: dice, Deal: r.deal}, nil
 }
 
 // roll draws the dice of one decision from the operating system.

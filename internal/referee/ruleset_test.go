@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -69,8 +70,8 @@ func TestUnsoundRulesets(t *testing.T) {
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ParseRules([]byte(tt.content))
-			unsound, ok := err.(*RulesetError)
-			if !ok {
+			var unsound *RulesetError
+			if !errors.As(err, &unsound) {
 				t.Fatalf("error %v", err)
 			}
 			for _, fault := range unsound.Faults {

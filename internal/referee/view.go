@@ -37,12 +37,12 @@ func (s *State) Manner(a rules.Action) (banqi.Manner, rules.Piece) {
 // Arrangement returns what lay on each square at the start of the present
 // game, once its seed has been revealed; nil before and for a game that was
 // never started.
-func (s *State) Arrangement() []byte {
+func (r *Referee) Arrangement(s *State) []byte {
 	g := &s.Game
 	if g.Status != GameEnded || g.Started == 0 {
 		return nil
 	}
-	return s.material(g.ServerSeed).Shuffle(Deck())
+	return r.deal(s.material(g.ServerSeed))
 }
 
 // Prover opens the commitments to squares that a game's plies have turned.
@@ -59,7 +59,7 @@ func (r *Referee) Prover(s *State) (*Prover, error) {
 		}
 	}
 	material := s.material(seed)
-	return &Prover{material.Tree(material.Shuffle(Deck()))}, nil
+	return &Prover{material.Tree(r.deal(material))}, nil
 }
 
 // Open proves the piece that a ply turned.

@@ -1565,8 +1565,8 @@ func (x *SeatClock) GetCards() uint32 {
 // DarkChessView is the board of Chinese dark chess as a viewer sees it.
 type DarkChessView struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Eight groups of four letters, rank 8 first, files a to d: capitals red,
-	// small letters black, X face down, - empty.
+	// Eight groups of four letters joined by slashes, rank 8 first, files a to d:
+	// capitals red, small letters black, X face down, - empty.
 	Board string `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	// Colour of each seat in order: "red", "black", or "" before the first flip.
 	SeatColours []string `protobuf:"bytes,2,rep,name=seat_colours,json=seatColours,proto3" json:"seat_colours,omitempty"`
@@ -1969,8 +1969,8 @@ type DealProof struct {
 	PlayerSeeds [][]byte `protobuf:"bytes,4,rep,name=player_seeds,json=playerSeeds,proto3" json:"player_seeds,omitempty"`
 	// The server's seed; only once the game has ended.
 	ServerSeed []byte `protobuf:"bytes,5,opt,name=server_seed,json=serverSeed,proto3" json:"server_seed,omitempty"`
-	// The arrangement, as letters in the order of the board's text; only once
-	// the game has ended.
+	// The arrangement, as 32 letters in the order of the board's text; only once
+	// the game has ended, empty when it was never started.
 	Arrangement   string `protobuf:"bytes,6,opt,name=arrangement,proto3" json:"arrangement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

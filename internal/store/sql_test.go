@@ -1,0 +1,59 @@
+package store
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// constants evaluates every constant of this package whose name begins with sql.
+func constants(t *testing.T) map[string]string {
+	t.Helper()
+	set := token.NewFileSet()
+	packages, err := parser.ParseDir(set, ".", func(f fs.FileInfo) bool {
+		return !strings.HasSuffix(f.Name(), "_test.go")
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, f := range packages["store"].Files {
+		files = append(files, f)
+	}
+	// Imports are not resolved: constants of text need none.
+	config := types.Config{Error: func(error) {}}
+	checked, _ := config.Check("store", set, files, nil)
+	found := map[string]string{}
+	for _, name := range checked.Scope().Names() {
+		if c, ok := checked.Scope().Lookup(name).(*types.Const); ok && strings.HasPrefix(name, "sql") {
+			if c.Val().Kind() != constant.String {
+				t.Fatalf("%s does not evaluate to text", name)
+			}
+			found[name] = constant.StringVal(c.Val())
+		}
+	}
+	return found
+}
+
+func TestEverySQLConstantPrepares(t *testing.T) {
+	d := newDesk(t)
+	conn, err := pgx.Connect(t.Context(), d.db.URL)
+	d.must(err)
+	defer func() { d.must(conn.Close(t.Context())) }()
+	queries := constants(t)
+	if len(queries) < 30 {
+		t.Errorf("only %d constants found", len(queries))
+	}
+	for name, query := range queries {
+		if _, err := conn.Prepare(t.Context(), name, query); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
