@@ -22,7 +22,7 @@ func preset(id string) *refereev1.CreateMatchRequest {
 }
 
 // quick is the standard ruleset with turns of half a second and no extensions.
-func quick(t *testing.T, ctx context.Context, rules refereev1.RulesServiceClient) *refereev1.CreateMatchRequest {
+func quick(ctx context.Context, t *testing.T, rules refereev1.RulesServiceClient) *refereev1.CreateMatchRequest {
 	t.Helper()
 	answer, err := rules.GetRuleset(ctx, &refereev1.GetRulesetRequest{RulesetId: "7club-standard"})
 	if err != nil {
@@ -34,7 +34,7 @@ func quick(t *testing.T, ctx context.Context, rules refereev1.RulesServiceClient
 	return &refereev1.CreateMatchRequest{Rules: &refereev1.CreateMatchRequest_Ruleset{Ruleset: ruleset}}
 }
 
-func create(t *testing.T, ctx context.Context, client refereev1.MatchServiceClient, request *refereev1.CreateMatchRequest) *refereev1.Change {
+func create(ctx context.Context, t *testing.T, client refereev1.MatchServiceClient, request *refereev1.CreateMatchRequest) *refereev1.Change {
 	t.Helper()
 	request.RequestId, request.PlayerIds = requestID(), []string{"player-1", "player-2"}
 	request.Stake, request.Balances = 100, []int64{900, 900}
@@ -45,7 +45,7 @@ func create(t *testing.T, ctx context.Context, client refereev1.MatchServiceClie
 	return answer.GetChange()
 }
 
-func startGame(t *testing.T, ctx context.Context, client refereev1.MatchServiceClient, game *refereev1.Game) *refereev1.Game {
+func startGame(ctx context.Context, t *testing.T, client refereev1.MatchServiceClient, game *refereev1.Game) *refereev1.Game {
 	t.Helper()
 	answer, err := client.StartGame(ctx, &refereev1.StartGameRequest{
 		MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: requestID(), ExpectedSeq: game.GetNextSeq(),
@@ -65,7 +65,7 @@ func flipRequest(game *refereev1.Game, square string) *refereev1.PlayActionReque
 	}
 }
 
-func flip(t *testing.T, ctx context.Context, client refereev1.MatchServiceClient, game *refereev1.Game, square string) *refereev1.Game {
+func flip(ctx context.Context, t *testing.T, client refereev1.MatchServiceClient, game *refereev1.Game, square string) *refereev1.Game {
 	t.Helper()
 	answer, err := client.PlayAction(ctx, flipRequest(game, square))
 	if err != nil {
