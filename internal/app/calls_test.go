@@ -5,7 +5,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -86,4 +89,33 @@ func password(t *testing.T, text string) string {
 		t.Fatal("the test database has no password")
 	}
 	return secret
+}
+
+// execute runs one statement on a connection of its own.
+func execute(t *testing.T, url, statement string, arguments ...any) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // clean-ups come after its end
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, statement, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asUser makes a user in a role for the length of a test and returns its URL.
+func asUser(t *testing.T, superuser, role string) string {
+	t.Helper()
+	user := "user_" + strings.ReplaceAll(requestID(), "-", "")
+	execute(t, superuser, fmt.Sprintf(`CREATE USER %s PASSWORD 'secret' IN ROLE %s`, user, role))
+	t.Cleanup(func() { execute(t, superuser, `DROP USER `+user) })
+	parsed, err := url.Parse(superuser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed.User = url.UserPassword(user, "secret")
+	return parsed.String()
 }

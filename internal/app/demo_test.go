@@ -12,9 +12,15 @@ import (
 )
 
 // TestDemonstrationMatch plays a whole match through the port, as `referee demo`
-// does on a terminal, and checks what it came to.
+// does on a terminal, and checks what it came to. The replica has no more rights
+// in the database than `referee roles` gives it.
 func TestDemonstrationMatch(t *testing.T) {
 	tt := newTable(t)
+	err := ApplyRoles(t.Context(), tt.config.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tt.config.DatabaseURL = asUser(t, tt.config.DatabaseURL, "referee_server")
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	defer a.Stop()
 	conn := dial(t, a)
@@ -95,6 +101,13 @@ func checkRecord(t *testing.T, tt *table, audit refereev1.AuditServiceClient, ma
 	}
 	if want := []refereev1.EventKind{refereev1.EventKind_EVENT_KIND_GAME_ENDED, refereev1.EventKind_EVENT_KIND_MATCH_ENDED}; !slices.Equal(kinds, want) {
 		t.Errorf("the record ends with %v, want %v", kinds, want)
+	}
+	recalled, err := audit.RecallPlayer(ctx, &refereev1.RecallPlayerRequest{PlayerId: "player-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(recalled.GetGames()), len(match.GetGames()); got != want {
+		t.Errorf("the player is recalled with %d games, want %d", got, want)
 	}
 	for i, event := range events {
 		if int(event.GetSeq()) != i+1 {

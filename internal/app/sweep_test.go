@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -41,13 +39,5 @@ func TestSweepGoesOnPastAMatchThatFails(t *testing.T) {
 
 func spoil(t *testing.T, url, match string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	tag, err := conn.Exec(t.Context(), `UPDATE match_states SET state = '\x00' WHERE match_id = $1`, match)
-	if err != nil || tag.RowsAffected() != 1 {
-		t.Fatalf("%v, %v", tag, err)
-	}
+	execute(t, url, `UPDATE match_states SET state = '\x00' WHERE match_id = $1`, match)
 }
