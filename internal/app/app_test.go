@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // limit ends a test that waits for something that does not come.
-const limit = time.Minute
+const limit = 5 * time.Minute
 
 // table is what the replicas of one test share: a database, keys and a token.
 type table struct {

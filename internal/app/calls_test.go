@@ -24,7 +24,7 @@ func preset(id string) *refereev1.CreateMatchRequest {
 	return &refereev1.CreateMatchRequest{Rules: &refereev1.CreateMatchRequest_RulesetId{RulesetId: id}}
 }
 
-// quick is the standard ruleset with turns of half a second and no extensions.
+// quick is the standard ruleset with turns of three seconds and no extensions.
 func quick(ctx context.Context, t *testing.T, rules refereev1.RulesServiceClient) *refereev1.CreateMatchRequest {
 	t.Helper()
 	answer, err := rules.GetRuleset(ctx, &refereev1.GetRulesetRequest{RulesetId: "7club-standard"})
@@ -33,7 +33,7 @@ func quick(ctx context.Context, t *testing.T, rules refereev1.RulesServiceClient
 	}
 	ruleset := answer.GetRuleset()
 	ruleset.Id = ""
-	ruleset.Clock.TurnMs, ruleset.Clock.Extensions, ruleset.Clock.ExtensionMs, ruleset.Clock.WarningMs = 500, 0, 0, 0
+	ruleset.Clock.TurnMs, ruleset.Clock.Extensions, ruleset.Clock.ExtensionMs, ruleset.Clock.WarningMs = 3000, 0, 0, 0
 	return &refereev1.CreateMatchRequest{Rules: &refereev1.CreateMatchRequest_Ruleset{Ruleset: ruleset}}
 }
 
