@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"referee.example/internal/app"
+	"referee.example/internal/demo"
+	"referee.example/internal/devpg"
+)
+
+// dev is the referee for a developer's machine: nothing to install but Postgres
+// itself, nothing to configure.
+func dev(ctx context.Context, call invocation) (err error) {
+	flags := flag.NewFlagSet("dev", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:50051", "TCP `address` of the gRPC port; port 0 picks a free one")
+	dataDir := flags.String("data-dir", "", "`folder` of the database, kept from one start to the next")
+	ascii := flags.Bool("ascii", false, "draw letters instead of Chinese characters")
+	fast := flags.Bool("fast", false, "do not wait between plies, list them")
+	err = call.parse(flags)
+	if err != nil {
+		return err
+	}
+	if *dataDir == "" {
+		*dataDir, err = devpg.DefaultDataDir()
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(call.out, "Postgres keeps its data in %s.\n", *dataDir)
+	postgres, err := devpg.Start(ctx, devpg.Options{DataDir: *dataDir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, postgres.Stop()) }()
+	running, token, err := startDev(ctx, call, postgres, *listen)
+	if err != nil {
+		return err
+	}
+	defer running.Stop()
+	return demonstrateDev(ctx, call, running.Addr(), token, call.demoOptions(rand.Uint64(), *ascii, *fast))
+}
+
+// startDev migrates and starts a replica with a key and a token of its own.
+func startDev(ctx context.Context, call invocation, postgres *devpg.Server, listen string) (*app.App, string, error) {
+	url := postgres.URL("postgres")
+	err := app.Migrate(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	keyFile := postgres.DataDir() + ".key"
+	err = keepKey(keyFile)
+	if err != nil {
+		return nil, "", err
+	}
+	token, tokenFile := app.NewDevToken()
+	tokenPath := postgres.DataDir() + ".tokens.json"
+	err = os.WriteFile(tokenPath, tokenFile, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	config := app.Config{
+		Listen: listen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, TokenFile: tokenPath,
+		Reflection: true, LogLevel: slog.LevelWarn, DrainTimeout: 5 * time.Second,
+	}
+	logger := slog.New(slog.NewTextHandler(call.err, &slog.HandlerOptions{Level: config.LogLevel}))
+	running, err := app.Start(ctx, config, logger)
+	return running, token, err
+}
+
+// keepKey makes a key where there is none. Without the one that is there the
+// games of the database beside it could never be opened again.
+func keepKey(path string) error {
+	file, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(app.NewKey("dev"))
+	return errors.Join(err, file.Close())
+}
+
+// demonstrateDev plays one match through the port and serves on until the signal,
+// which is no failure whenever it comes.
+func demonstrateDev(ctx context.Context, call invocation, address, token string, options demo.Options) error {
+	if options.Live {
+		options.Pause = briskPause
+	}
+	match, err := playDemo(ctx, address, token, options)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the demonstration match: %w", err)
+	}
+	_, err = fmt.Fprintf(call.out, howToCall, address, token, match.GetMatchId())
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	_, err = fmt.Fprintln(call.out, "\nStopping.")
+	return err
+}
+
+// howToCall is filled with the address, the token and the match.
+const howToCall = `
+The referee answers at %[1]s until Ctrl-C. Try it (make tools builds bin/grpcurl):
+
+  export REFEREE_TOKEN=%[2]s
+  call() { bin/grpcurl -plaintext -H "authorization: Bearer $REFEREE_TOKEN" "$@"; }
+
+  call %[1]s list referee.v1.MatchService
+  call -d '{"match_id": "%[3]s"}' %[1]s referee.v1.MatchService/GetMatch
+  call -d '{"match_id": "%[3]s", "game": 1}' %[1]s referee.v1.AuditService/GetGameRecord
+  call -d '{"ruleset_id": "7club-standard", "stake": 100, "charges": {"fee": 5}}' %[1]s referee.v1.RulesService/QuoteStake
+
+  bin/referee demo --addr %[1]s     plays another match
+`

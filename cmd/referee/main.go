@@ -1,0 +1,122 @@
+// Command referee serves, migrates and demonstrates the match referee.
+// `referee help` lists what it does.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"referee.example/internal/app"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // wrong arguments or settings: trying again is no use
+)
+
+// invocation is what a command is called with.
+type invocation struct {
+	arguments []string
+	getenv    func(string) string
+	out, err  io.Writer
+}
+
+type command struct {
+	name, summary string
+	run           func(context.Context, invocation) error
+}
+
+var commands = []command{
+	{"serve", "serve the gRPC port until a signal comes", serve},
+	{"migrate", "bring the database's schema up, or down, or say where it is", migrate},
+	{"roles", "make the database roles of the server and of auditors", roles},
+	{"dev", "serve with a Postgres of its own and play one match", dev},
+	{"demo", "play a whole match against a running server", demonstrate},
+	{"healthcheck", "ask a server whether it is ready", healthcheck},
+	{"version", "say which build this is", version},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the second has its default effect: the end at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, invocation{arguments: os.Args[1:], getenv: os.Getenv, out: os.Stdout, err: os.Stderr}))
+}
+
+// usageError is a call that can't succeed however often it is made.
+type usageError struct{ problem string }
+
+func (e *usageError) Error() string { return e.problem }
+
+func run(ctx context.Context, call invocation) int {
+	if len(call.arguments) == 0 {
+		writeUsage(call.err)
+		return exitUsage
+	}
+	name := call.arguments[0]
+	if name == "help" || name == "-h" || name == "--help" {
+		writeUsage(call.out)
+		return exitDone
+	}
+	at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+	if at < 0 {
+		fmt.Fprintf(call.err, "referee: there is no command %q\n", name)
+		writeUsage(call.err)
+		return exitUsage
+	}
+	call.arguments = call.arguments[1:]
+	err := commands[at].run(ctx, call)
+	return report(call.err, name, err)
+}
+
+func report(out io.Writer, name string, err error) int {
+	var usage *usageError
+	var config *app.ConfigError
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return exitDone
+	case errors.As(err, &usage) || errors.As(err, &config):
+		fmt.Fprintf(out, "referee %s: %v\n", name, err)
+		return exitUsage
+	default:
+		fmt.Fprintf(out, "referee %s: %v\n", name, err)
+		return exitFailed
+	}
+}
+
+func writeUsage(out io.Writer) {
+	fmt.Fprint(out, "Usage: referee COMMAND [flags]\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(out, "  %-12s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(out, "\nreferee COMMAND --help lists a command's flags.\n"+
+		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings.\n")
+}
+
+// parse reads a command's flags; it takes no other arguments.
+func (call invocation) parse(flags *flag.FlagSet) error {
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(call.arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(call.out, "Usage: referee %s [flags]\n\n", flags.Name())
+		flags.SetOutput(call.out)
+		flags.PrintDefaults()
+		return err
+	}
+	if err != nil {
+		return &usageError{err.Error()}
+	}
+	if flags.NArg() > 0 {
+		return &usageError{fmt.Sprintf("%q is not a flag", flags.Arg(0))}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+
+	"referee.example/internal/deal"
+	"referee.example/internal/referee"
+	"referee.example/internal/server"
+	"referee.example/internal/store"
+	"referee.example/migrations"
+)
+
+// App is one running replica.
+type App struct {
+	config    Config
+	logger    *slog.Logger
+	store     *store.Store
+	server    *server.Server
+	listener  net.Listener
+	served    chan error // by Serve, once
+	serving   sync.WaitGroup
+	stopLoops context.CancelFunc
+	loops     sync.WaitGroup
+}
+
+// Run starts a replica, serves until ctx ends or the server fails, and drains.
+func Run(ctx context.Context, config Config, logger *slog.Logger) error {
+	a, err := Start(ctx, config, logger)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-a.served:
+		err = fmt.Errorf("serving: %w", err)
+	}
+	a.Stop()
+	return err
+}
+
+// Start starts a replica and returns when it listens; ctx bounds only the start.
+// Errors: *ConfigError, those of the key and token files, a schema that is too
+// old or has no room for new matches, a database that can't be reached, an
+// address that is taken.
+func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error) {
+	err := config.Validate()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := config.keyring()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := config.tokens()
+	if err != nil {
+		return nil, err
+	}
+	presets, err := referee.LoadPresets()
+	if err != nil {
+		return nil, err
+	}
+	logger.Info("starting", "config", config, "key", keys.Current())
+	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: config.MaxConns})
+	if err != nil {
+		return nil, err
+	}
+	a := &App{config: config, logger: logger, store: opened, served: make(chan error, 1)}
+	err = a.open(ctx, keys)
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	a.serve(referee.New(opened, presets, keys, opened.Now), tokens)
+	return a, nil
+}
+
+// open checks what the store and the machine have to offer before anything is
+// promised to anyone.
+func (a *App) open(ctx context.Context, keys deal.Keyring) error {
+	err := checkSchema(ctx, a.config.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	err = a.store.Ready(ctx)
+	if err != nil {
+		return fmt.Errorf("the database is not ready; `referee migrate` makes what is missing: %w", err)
+	}
+	err = checkKeys(ctx, a.store, keys)
+	if err != nil {
+		return err
+	}
+	// Before the first command: an outage must be on record before anyone judges
+	// a deadline that fell into it.
+	_, err = a.store.Beat(ctx)
+	if err != nil {
+		return err
+	}
+	a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.Listen)
+	return err
+}
+
+func (a *App) serve(r *referee.Referee, tokens server.Tokens) {
+	a.server = server.New(server.Config{
+		Referee: r, History: a.store, Ready: a.ready, Versions: a.store.Versions,
+		Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stopLoops = cancel
+	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
+	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
+	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
+	a.logger.Info("listening", "address", a.Addr())
+}
+
+// ready tells whether this replica may be sent calls.
+func (a *App) ready(ctx context.Context) error {
+	_, err := a.store.Now()
+	if err != nil {
+		return err
+	}
+	return a.store.Ready(ctx)
+}
+
+// Addr returns the address that the replica listens on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Stop ends a replica in order: it is called unready, streams are told to go
+// elsewhere, calls at work finish within the drain timeout, and only then do
+// the loops and the connections to the database end. It is called once.
+func (a *App) Stop() {
+	a.logger.Info("draining", "timeout", a.config.DrainTimeout.String())
+	ctx, cancel := context.WithTimeout(context.Background(), a.config.DrainTimeout)
+	defer cancel()
+	a.server.Drain(ctx)
+	a.serving.Wait()
+	if ctx.Err() != nil {
+		a.logger.Warn("calls were cut off: they took longer than the drain timeout")
+	}
+	a.stopLoops()
+	a.loops.Wait()
+	a.store.Close()
+	a.logger.Info("stopped")
+}
+
+func (c Config) tokens() (server.Tokens, error) {
+	content, err := os.ReadFile(c.TokenFile)
+	if err != nil {
+		return server.Tokens{}, err
+	}
+	tokens, err := server.ParseTokens(content)
+	if err != nil {
+		return server.Tokens{}, fmt.Errorf("%s: %w", c.TokenFile, err)
+	}
+	return tokens, nil
+}
+
+// checkSchema says what to do about a schema that this binary can't work with.
+func checkSchema(ctx context.Context, url string) error {
+	version, dirty, err := migrations.Version(ctx, url)
+	if err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	if newest := migrations.Newest(); version < newest || dirty {
+		return &SchemaError{Version: version, Needed: newest, Dirty: dirty}
+	}
+	return nil
+}
+
+// A SchemaError refuses a start on a schema that is too old or half migrated.
+type SchemaError struct {
+	Version, Needed uint
+	Dirty           bool
+}
+
+func (e *SchemaError) Error() string {
+	if e.Dirty {
+		return fmt.Sprintf("the database was left half-way to schema %d by a migration that failed; "+
+			"look at it, then see `referee migrate --help`", e.Version)
+	}
+	return fmt.Sprintf("the database has schema %d and this binary needs %d: run `referee migrate`", e.Version, e.Needed)
+}
+
+// checkKeys refuses to start without the key of a game that may still be running:
+// it could neither go on nor be settled here.
+func checkKeys(ctx context.Context, games *store.Store, keys deal.Keyring) error {
+	ids, err := games.RecentKeyIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !keys.Has(id) {
+			return fmt.Errorf("games of this database are sealed under key %q, which the keyring does not hold", id)
+		}
+	}
+	return nil
+}

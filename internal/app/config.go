@@ -1,0 +1,209 @@
+// Package app puts the referee together: configuration, wiring, the background
+// loops of a replica, and an orderly end.
+package app
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"referee.example/internal/store"
+)
+
+// Config is what one replica is started with.
+type Config struct {
+	// Listen is the TCP address of the gRPC port; port 0 picks a free one.
+	Listen string
+	// DatabaseURL is a postgres:// URL.
+	DatabaseURL string
+	// MaxConns is the size of the connection pool.
+	MaxConns int
+	// KeyFile names a file with the keyring that seals secrets at rest.
+	KeyFile string
+	// Keys is the keyring itself, for platforms that hand secrets over in the
+	// environment. Exactly one of KeyFile and Keys is set.
+	Keys string
+	// TokenFile names the JSON file of the bearer tokens that are known.
+	TokenFile string
+	// Reflection serves the contract to whoever asks for it.
+	Reflection bool
+	// LogLevel is the lowest level that is logged.
+	LogLevel slog.Level
+	// DrainTimeout bounds how long calls at work may take to finish at the end.
+	DrainTimeout time.Duration
+}
+
+// Limits of the settings.
+const (
+	minConns, maxConns = 4, store.MaxConns
+	maxDrainTimeout    = 10 * time.Minute
+)
+
+// environmentPrefix begins the name of the variable of each flag: --max-conns is
+// REFEREE_MAX_CONNS.
+const environmentPrefix = "REFEREE_"
+
+// keysVariable has no flag, because every user of a machine can read the
+// arguments of its processes.
+const keysVariable = environmentPrefix + "KEYS"
+
+const keyHelp = `--key-file names a file, or ` + keysVariable + ` holds the text, of lines "id:base64 of 32 bytes", ` +
+	`the key for new games first; make one with: (umask 077; echo "key-1:$(head -c 32 /dev/urandom | base64)" > referee.key)`
+
+// A ConfigError says which setting is wrong and why. It holds no secret.
+type ConfigError struct{ Setting, Problem string }
+
+func (e *ConfigError) Error() string { return e.Setting + ": " + e.Problem }
+
+// ParseConfig reads the settings from flags, then the environment, then the
+// defaults, and checks them. It returns flag.ErrHelp when the arguments ask for
+// help, which has then been written to out, and *ConfigErrors otherwise, joined.
+func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) (Config, error) {
+	c := Config{Keys: getenv(keysVariable)}
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&c.Listen, "listen", ":50051", "TCP `address` of the gRPC port")
+	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
+	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
+	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
+	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
+	flags.BoolVar(&c.Reflection, "reflection", false, "serve the contract by reflection")
+	flags.TextVar(&c.LogLevel, "log-level", slog.LevelInfo, "`level`: debug, info, warn or error")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 20*time.Second, "how long calls at work may take to finish at the end, as a `duration`")
+	err := fromEnvironment(flags, getenv)
+	if err != nil {
+		return Config{}, err
+	}
+	err = flags.Parse(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(out)
+		describeFlags(flags, out)
+		return Config{}, err
+	}
+	if err != nil {
+		return Config{}, &ConfigError{"arguments", err.Error()}
+	}
+	if flags.NArg() > 0 {
+		return Config{}, &ConfigError{"arguments", fmt.Sprintf("%q is not a setting", flags.Arg(0))}
+	}
+	return c, c.Validate()
+}
+
+func fromEnvironment(flags *flag.FlagSet, getenv func(string) string) error {
+	var faults []error
+	flags.VisitAll(func(f *flag.Flag) {
+		name := variableOf(f.Name)
+		value := getenv(name)
+		if value == "" {
+			return
+		}
+		err := flags.Set(f.Name, value)
+		if err != nil {
+			faults = append(faults, &ConfigError{name, fmt.Sprintf("%q is not a %s", value, kindOf(f))})
+		}
+	})
+	return errors.Join(faults...)
+}
+
+// variableOf returns the environment variable of a flag.
+func variableOf(name string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func kindOf(f *flag.Flag) string {
+	kind, _ := flag.UnquoteUsage(f)
+	if kind == "" {
+		return "yes or no"
+	}
+	return kind
+}
+
+func describeFlags(flags *flag.FlagSet, out io.Writer) {
+	fmt.Fprintf(out, "Usage: referee serve [flags]\n\nEach flag has a variable of the environment, "+
+		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", variableOf("max-conns"), "max-conns", keyHelp)
+	flags.PrintDefaults()
+}
+
+// Validate returns a *ConfigError for each setting that is wrong, joined.
+func (c Config) Validate() error {
+	var faults []error
+	refuse := func(wrong bool, flagName, problem string) {
+		if wrong {
+			faults = append(faults, &ConfigError{"--" + flagName + " (" + variableOf(flagName) + ")", problem})
+		}
+	}
+	refuse(!validAddress(c.Listen), "listen", "must be host:port or :port")
+	refuse(!validDatabaseURL(c.DatabaseURL), "database-url", "must be a postgres:// URL")
+	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
+	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
+	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
+	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
+	refuse(c.DrainTimeout <= 0 || c.DrainTimeout > maxDrainTimeout, "drain-timeout", fmt.Sprintf("must be above 0 and at most %s", maxDrainTimeout))
+	return errors.Join(faults...)
+}
+
+func validAddress(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+func validDatabaseURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+}
+
+// String returns the settings with every secret taken out.
+func (c Config) String() string {
+	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+}
+
+// Format prints the settings redacted whatever the verb.
+func (c Config) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, c.String()) }
+
+// LogValue returns the settings as they may be logged.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText returns the settings as they may be written anywhere.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+const redacted = "REDACTED"
+
+func redact(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return redacted
+}
+
+// redactURL keeps what tells databases apart: user, host, path, and parameters
+// that are known to be harmless.
+func redactURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return redact(text) // whatever it is, it may hold a password
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), redacted)
+	}
+	query := u.Query()
+	for name := range query {
+		if name != "sslmode" && name != "host" && name != "port" {
+			query.Set(name, redacted)
+		}
+	}
+	u.RawQuery = query.Encode()
+	u.Fragment = ""
+	return u.String()
+}

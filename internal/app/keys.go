@@ -1,0 +1,39 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"referee.example/internal/deal"
+)
+
+// keyring reads the keys of the settings. Its errors never hold a key.
+func (c Config) keyring() (deal.Keyring, error) {
+	text, source := c.Keys, keysVariable
+	if c.KeyFile != "" {
+		content, err := os.ReadFile(c.KeyFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			return deal.Keyring{}, fmt.Errorf("%w; %s", err, keyHelp)
+		}
+		if err != nil {
+			return deal.Keyring{}, err
+		}
+		text, source = string(content), c.KeyFile
+	}
+	ring, err := deal.ParseKeyring(text)
+	if err != nil {
+		return deal.Keyring{}, fmt.Errorf("%s: %w; %s", source, err, keyHelp)
+	}
+	return ring, nil
+}
+
+// NewKey returns a keyring of one new key, as a key file has it.
+func NewKey(id string) string {
+	key := make([]byte, deal.KeySize)
+	_, _ = rand.Read(key) // documented never to fail
+	return id + ":" + base64.StdEncoding.EncodeToString(key) + "\n"
+}

@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	refereev1 "referee.example/proto/referee/v1"
+)
+
+// How plies are listed where nothing can be redrawn.
+const (
+	pliesPerLine  = 8
+	pliesPerBoard = 32
+)
+
+// screen shows a match as it goes.
+type screen struct {
+	out     io.Writer
+	style   Style
+	live    bool
+	players []string
+	drawn   int      // lines of the frame that the next one replaces
+	listed  []string // plies that wait for a full line
+}
+
+func (s *screen) matchCreated(match *refereev1.Match) error {
+	return s.print("Match %s, %s, stake %d, fee %d.\n%s against %s; three decided games make a match.\n",
+		match.GetMatchId(), match.GetRulesetId(), match.GetStake(), match.GetCharges().GetFee(), s.players[0], s.players[1])
+}
+
+func (s *screen) gameStarted(change *refereev1.Change) error {
+	game := change.GetGame()
+	err := s.print("\nGame %d: %s moves first. The deal was committed to before it began:\n  %x\n",
+		game.GetGame(), s.players[game.GetToMove()], game.GetDeal().GetCommitment())
+	if err != nil || !s.live {
+		return err
+	}
+	return s.frame(change, "")
+}
+
+// acted shows a ply or a resignation.
+func (s *screen) acted(change *refereev1.Change) error {
+	said := describe(change)
+	if s.live {
+		return s.frame(change, said)
+	}
+	ply := plies(change)
+	s.listed = append(s.listed, fmt.Sprintf("%3d %-9s", ply, said))
+	over := change.GetGame().GetResult() != nil
+	if len(s.listed) == pliesPerLine || over || ply%pliesPerBoard == 0 {
+		err := s.print("%s\n", strings.TrimRight("  "+strings.Join(s.listed, " "), " "))
+		s.listed = nil
+		if err != nil {
+			return err
+		}
+	}
+	if over || ply%pliesPerBoard == 0 {
+		return s.board(change, "\n")
+	}
+	return nil
+}
+
+// frame draws the board over the one before it.
+func (s *screen) frame(change *refereev1.Change, said string) error {
+	title := fmt.Sprintf("\nGame %d, ply %d  %s\n", change.GetGame().GetGame(), plies(change), said)
+	if s.drawn > 0 {
+		title = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) + title
+	}
+	s.drawn = Lines + strings.Count(title, "\n")
+	return s.board(change, title)
+}
+
+func (s *screen) board(change *refereev1.Change, before string) error {
+	drawing, err := Draw(change.GetGame(), s.players, lastPly(change), change.GetServerTime().AsTime(), s.style)
+	if err != nil {
+		return err
+	}
+	return s.print("%s%s", before, drawing)
+}
+
+// describe says in a word what a change was.
+func describe(change *refereev1.Change) string {
+	if ply := lastPly(change); ply != nil {
+		return ply.GetNotation()
+	}
+	for _, event := range change.GetEvents() {
+		if event.GetKind() == refereev1.EventKind_EVENT_KIND_RESIGNED {
+			return "resigns"
+		}
+	}
+	return ""
+}
+
+func lastPly(change *refereev1.Change) *refereev1.Event {
+	for _, event := range change.GetEvents() {
+		if event.GetKind() == refereev1.EventKind_EVENT_KIND_PLY {
+			return event
+		}
+	}
+	return nil
+}
+
+// plies returns how many plies the game has after a change.
+func plies(change *refereev1.Change) (count uint32) {
+	for _, event := range change.GetEvents() {
+		if event.GetGame() == change.GetGame().GetGame() {
+			count = event.GetPly()
+		}
+	}
+	return count
+}
+
+func (s *screen) gameEnded(change *refereev1.Change) error {
+	s.drawn = 0
+	game := change.GetGame()
+	return s.print("\nGame %d: %s, after %d plies.\n%s", game.GetGame(),
+		resultOf(game.GetResult(), s.players), plies(change), settlementOf(game.GetSettlement()))
+}
+
+func (s *screen) print(format string, arguments ...any) error {
+	_, err := fmt.Fprintf(s.out, format, arguments...)
+	return err
+}

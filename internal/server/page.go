@@ -1,0 +1,101 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+
+	"referee.example/internal/referee"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Sizes of pages.
+const (
+	defaultPageSize = 50
+	maxPageSize     = 200
+)
+
+// fingerprintBytes of a query's hash bind a page token to it.
+const fingerprintBytes = 8
+
+// page is where in a list a call begins, and how much of it is wanted.
+type page struct {
+	size        int
+	after       []byte // key of the last entry before; empty for the first page
+	fingerprint []byte
+}
+
+// page reads the page that a query asks for. query is the request without
+// anything about pages; scope is what else its result depends on, such as the
+// caller's platform.
+func (c *check) page(query proto.Message, scope string, size int32) page {
+	p := page{size: int(size), fingerprint: fingerprint(query, scope)}
+	switch {
+	case size < 0 || size > maxPageSize:
+		c.refuse("page_size", "must be from 0 to %d", maxPageSize)
+	case size == 0:
+		p.size = defaultPageSize
+	}
+	return p
+}
+
+// open reads the token of the page before. keyBytes is the length of this
+// list's keys, 0 for any.
+func (p *page) open(token string, keyBytes int) error {
+	if token == "" {
+		return nil
+	}
+	content, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(content) <= fingerprintBytes ||
+		!slices.Equal(content[:fingerprintBytes], p.fingerprint) ||
+		keyBytes != 0 && len(content) != fingerprintBytes+keyBytes {
+		return invalidPageToken()
+	}
+	p.after = content[fingerprintBytes:]
+	return nil
+}
+
+// next returns the token of the page that follows the entry with this key.
+func (p *page) next(key []byte) string {
+	return base64.RawURLEncoding.EncodeToString(append(slices.Clone(p.fingerprint), key...))
+}
+
+func invalidPageToken() *referee.Refusal {
+	return &referee.Refusal{Reason: referee.ReasonInvalidPageToken,
+		Message: "the token is malformed or belongs to another query or match"}
+}
+
+func fingerprint(query proto.Message, scope string) []byte {
+	content, _ := proto.MarshalOptions{Deterministic: true}.Marshal(query) // fails on invalid UTF-8 only, which never arrives
+	sum := sha256.Sum256(append(append([]byte(scope), 0), content...))
+	return sum[:fingerprintBytes]
+}
+
+// The keys of lists: a match's id; that and a game's number.
+const (
+	matchKeyBytes = 16
+	gameKeyBytes  = matchKeyBytes + 2
+)
+
+func matchKey(id referee.ID) []byte { return id[:] }
+
+func gameKey(k referee.GameKey) []byte {
+	return binary.BigEndian.AppendUint16(slices.Clone(k.Match[:]), uint16(k.Game))
+}
+
+// match returns the match that the page begins after, zero for the first page.
+func (p *page) match() (id referee.ID) {
+	copy(id[:], p.after)
+	return id
+}
+
+// game returns the game that the page begins after, zero for the first page.
+func (p *page) game() (k referee.GameKey) {
+	if len(p.after) == gameKeyBytes {
+		k.Match = p.match()
+		k.Game = int(binary.BigEndian.Uint16(p.after[matchKeyBytes:]))
+	}
+	return k
+}

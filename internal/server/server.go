@@ -1,0 +1,169 @@
+// Package server translates: the contract's requests into the referee's
+// commands and its answers back. It decides nothing about a match.
+//
+// One file holds an RPC or a closely related few; convert_*.go turn the
+// referee's words into the contract's, errors.go its refusals into statuses,
+// interceptors.go is the way of every call, hub.go tells watchers of changes.
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"referee.example/internal/referee"
+	refereev1 "referee.example/proto/referee/v1"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+)
+
+// Limits of connections and messages.
+const (
+	MaxRequestBytes  = 64 << 10 // the longest request is a whole ruleset or state
+	maxResponseBytes = 16 << 20 // the longest answer is ten complete games
+	maxStreams       = 1000     // a connection
+	maxHeaderBytes   = 16 << 10
+
+	connectionAge  = 30 * time.Minute // so that clients spread over new replicas
+	streamAge      = time.Hour        // of a watch or a play stream
+	connectionRest = streamAge + time.Minute
+	pingEach       = time.Minute      // a silent connection is tried
+	pingTimeout    = 20 * time.Second // then it is closed
+	leastPing      = 10 * time.Second // clients may ping so often
+)
+
+// Config is what a server needs. Every field but Reflection is required.
+type Config struct {
+	Referee *referee.Referee
+	History referee.History
+	// Ready tells why the replica can't serve; asked each second.
+	Ready func(ctx context.Context) error
+	// Versions returns the versions of matches, those it knows.
+	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
+	Tokens   Tokens
+	// Reflection lets anybody ask for the contract.
+	Reflection bool
+	Logger     *slog.Logger
+}
+
+// limits are those that tests shorten.
+type limits struct {
+	poll      time.Duration // how often versions of watched matches are asked for
+	ready     time.Duration // how often readiness is asked for
+	heartbeat time.Duration // a watch's longest silence
+	streamAge time.Duration
+	watches   int // watches of this replica
+}
+
+var standardLimits = limits{
+	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
+	streamAge: streamAge, watches: 10_000,
+}
+
+// Server is the gRPC server of one replica.
+type Server struct {
+	grpc    *grpc.Server
+	health  *health.Server
+	referee *referee.Referee
+	history referee.History
+	tokens  Tokens
+	ready   func(context.Context) error
+	log     *slog.Logger
+	hub     *hub
+	limits  limits
+
+	// draining ends the contract's streams, stopping what runs in the background.
+	draining, stopping context.Context
+	drain, stop        context.CancelFunc
+	background         sync.WaitGroup
+}
+
+// New returns a server that isn't serving yet.
+func New(c Config) *Server { return newServer(c, standardLimits) }
+
+func newServer(c Config, l limits) *Server {
+	s := &Server{
+		health: health.NewServer(), referee: c.Referee, history: c.History,
+		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
+		hub: newHub(c.Versions, c.Logger, l), limits: l,
+	}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.grpc = grpc.NewServer(
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+		grpc.MaxRecvMsgSize(MaxRequestBytes),
+		grpc.MaxSendMsgSize(maxResponseBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.WaitForHandlers(true),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
+			Time: pingEach, Timeout: pingTimeout,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+	)
+	refereev1.RegisterMatchServiceServer(s.grpc, &matchService{Server: s})
+	refereev1.RegisterRulesServiceServer(s.grpc, &rulesService{Server: s})
+	refereev1.RegisterAuditServiceServer(s.grpc, &auditService{Server: s})
+	s.setHealth(false)
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	if c.Reflection {
+		reflection.Register(s.grpc)
+	}
+	return s
+}
+
+// The services of the contract.
+type (
+	matchService struct {
+		refereev1.UnimplementedMatchServiceServer
+		*Server
+	}
+	rulesService struct {
+		refereev1.UnimplementedRulesServiceServer
+		*Server
+	}
+	auditService struct {
+		refereev1.UnimplementedAuditServiceServer
+		*Server
+	}
+)
+
+// Serve answers calls on lis until Drain. It closes lis.
+func (s *Server) Serve(lis net.Listener) error {
+	s.background.Go(func() { s.hub.run(s.stopping) })
+	s.background.Go(s.watchReadiness)
+	if err := s.grpc.Serve(lis); err != nil {
+		return fmt.Errorf("serve gRPC: %w", err)
+	}
+	return nil
+}
+
+// Drain stops serving in order: health says so first, streams end with a
+// reason, calls in flight are finished until ctx is done, then whatever is left
+// is cut off. Serve returns meanwhile. It may be called once.
+func (s *Server) Drain(ctx context.Context) {
+	s.health.Shutdown()
+	s.drain()
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		s.grpc.GracefulStop()
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-finished
+	}
+	s.stop()
+	s.background.Wait()
+}
