@@ -41,6 +41,10 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
+	{"rules", "list the houses' rules, or tell one in words", tellRules},
+	{"check", "judge one action in a position", checkAction},
+	{"import", "replay text records and judge their results", importRecords},
+	{"export", "write a game of a running server as a text record", exportRecord},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},
 }
@@ -109,19 +113,30 @@ func writeUsage(out io.Writer) {
 
 // parse reads a command's flags; it takes no other arguments.
 func (call invocation) parse(flags *flag.FlagSet) error {
+	arguments, err := call.parseWith(flags, "")
+	if err == nil && len(arguments) > 0 {
+		return &usageError{fmt.Sprintf("%q is not a flag", arguments[0])}
+	}
+	return err
+}
+
+// parseWith reads a command's flags, which may stand before, between and after
+// its other arguments, and returns those. takes is what help calls them.
+func (call invocation) parseWith(flags *flag.FlagSet, takes string) (arguments []string, err error) {
 	flags.SetOutput(io.Discard)
-	err := flags.Parse(call.arguments)
+	err = flags.Parse(call.arguments)
+	for err == nil && flags.NArg() > 0 {
+		arguments = append(arguments, flags.Arg(0))
+		err = flags.Parse(flags.Args()[1:])
+	}
 	if errors.Is(err, flag.ErrHelp) {
-		tell(call.out, "Usage: referee %s [flags]\n\n", flags.Name())
+		tell(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), takes)
 		flags.SetOutput(call.out)
 		flags.PrintDefaults()
-		return err
+		return nil, err
 	}
 	if err != nil {
-		return &usageError{err.Error()}
+		return nil, &usageError{err.Error()}
 	}
-	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%q is not a flag", flags.Arg(0))}
-	}
-	return nil
+	return arguments, nil
 }

@@ -29,8 +29,7 @@ import (
 // written back as it was. A round holds two plies, whoever played them: in a
 // chain one side plays several in a row. What else moves a game stands, as a
 // word, before the ply that follows it: "request" (a count of quiet plies, by
-// the side to move), "expire" (time ended a chain), "confirm" and "waive" (a
-// ruling on a foul).
+// the side to move), "confirm" and "waive" (a ruling on a foul).
 type Record struct {
 	Header  []string // lines before the first round, without blank ones
 	Entries []RecordEntry
@@ -39,7 +38,7 @@ type Record struct {
 
 // RecordEntry is one ply of a record, or one word between plies.
 type RecordEntry struct {
-	Word   string       // "request", "expire", "confirm" or "waive"; empty for a ply
+	Word   string       // "request", "confirm" or "waive"; empty for a ply
 	Action rules.Action // of a ply
 	Turned rules.Piece  // what the ply turned, NoPiece for nothing
 }
@@ -60,14 +59,14 @@ const (
 	MaxRecordHeaderLine = 512     // bytes
 )
 
-// Words of a record that are no plies.
+// The words of a record's entries that are no plies.
 const (
-	wordRequest = "request"
-	wordExpire  = "expire"
-	wordConfirm = "confirm"
-	wordWaive   = "waive"
-	unfinished  = "unfinished"
+	WordRequest = "request"
+	WordConfirm = "confirm"
+	WordWaive   = "waive"
 )
+
+const unfinished = "unfinished"
 
 // recordReasons are the words for endings in a record, the rules' own first.
 var recordReasons = func() map[string]rules.EndReason {
@@ -198,7 +197,7 @@ func (p *recordParser) round(number, plies string) error {
 
 func parseEntry(word string) (RecordEntry, error) {
 	switch word {
-	case wordRequest, wordExpire, wordConfirm, wordWaive:
+	case WordRequest, WordConfirm, WordWaive:
 		return RecordEntry{Word: word}, nil
 	}
 	action, turned, err := ParseAction(word)

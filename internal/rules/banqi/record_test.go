@@ -110,8 +110,7 @@ func TestEndingNames(t *testing.T) {
 	}
 }
 
-// recordOf plays a random game, chains that time ends included, and returns its
-// record beside the state it left.
+// recordOf plays a random game and returns its record beside the state it left.
 func (d dice) recordOf(g *Game, steps int) (Record, State) {
 	deal := d.deal()
 	s := g.Start(0)
@@ -120,21 +119,14 @@ func (d dice) recordOf(g *Game, steps int) (Record, State) {
 		if s.outcome.Over() {
 			break
 		}
-		if s.chain != rules.NoSquare && d.IntN(4) == 0 {
-			if _, err := g.EndChain(&s); err != nil {
-				panic(err)
-			}
-			r.Entries = append(r.Entries, RecordEntry{Word: wordExpire})
-			continue
-		}
 		entry := RecordEntry{}
 		switch p := d.step(g, &s, &deal); p.kind {
 		case "act":
 			entry.Action, entry.Turned = p.action, p.turned
 		case "request":
-			entry.Word = wordRequest
+			entry.Word = WordRequest
 		case "rule":
-			entry.Word = wordWaive
+			entry.Word = WordWaive
 		}
 		r.Entries = append(r.Entries, entry)
 	}

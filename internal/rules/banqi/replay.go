@@ -56,18 +56,13 @@ func (g *Game) replayEntry(v *RecordVerdict, e *RecordEntry) error {
 	case "":
 		refused.Text = FormatAction(e.Action, e.Turned)
 		return g.replayPly(v, e, refused)
-	case wordRequest:
+	case WordRequest:
 		if i := g.RequestCount(s, s.turn); !i.OK() {
 			refused.Reason = g.Describe(i)
 			return refused
 		}
-	case wordExpire:
-		if _, err := g.EndChain(s); err != nil {
-			refused.Reason = err.Error()
-			return refused
-		}
 	default:
-		if _, err := g.RuleFoul(s, e.Word == wordConfirm); err != nil {
+		if _, err := g.RuleFoul(s, e.Word == WordConfirm); err != nil {
 			refused.Reason = err.Error()
 			return refused
 		}
