@@ -214,7 +214,7 @@ func (s *State) applyRuled(e *Event) error {
 		return fmt.Errorf("%w: %w", errReplay, err)
 	}
 	if g.Position.AwaitingRuling() {
-		return nil // another foul of the same loss is in dispute
+		return nil // a loss may rest on several disputable fouls: each is ruled on
 	}
 	g.Status, s.Status = GamePlaying, MatchPlaying
 	if !g.Position.Outcome().Over() {

@@ -95,9 +95,9 @@ func TestReflection(t *testing.T) {
 		r := newRoom(t, options{config: func(c *Config) { c.Reflection = on }})
 		stream, err := reflectionv1.NewServerReflectionClient(r.conn).ServerReflectionInfo(t.Context())
 		must(t, err)
-		must(t, stream.Send(&reflectionv1.ServerReflectionRequest{
+		_ = stream.Send(&reflectionv1.ServerReflectionRequest{ // fails where it is refused; Recv says why
 			MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{},
-		}))
+		})
 		got, err := stream.Recv()
 		if on {
 			must(t, err)
