@@ -1,0 +1,157 @@
+package store
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"referee.example/internal/clock"
+	"referee.example/internal/referee"
+)
+
+func (d *desk) beatAt(at clock.Time) { d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(at)) }
+
+func (d *desk) outages() int { return ask[int](d, `SELECT count(*) FROM outages`) }
+
+func TestBeatRecordsGapsOnly(t *testing.T) {
+	d := newDesk(t)
+	beat := func() clock.Time {
+		now, err := d.Beat(t.Context())
+		d.must(err)
+		return now
+	}
+	d.exec(`UPDATE heartbeat SET beat_at = NULL`)
+	first := beat()
+	if d.outages() != 0 {
+		t.Error("the first beat ever recorded an outage")
+	}
+	if second := beat(); second <= first || d.outages() != 0 {
+		t.Error("a beat in time recorded an outage, or time stood still")
+	}
+	d.beatAt(d.now() - 3*second + second/2)
+	beat()
+	if d.outages() != 0 {
+		t.Error("a gap of less than 3 s was recorded")
+	}
+	from := d.now() - 3*second - 1000
+	d.beatAt(from)
+	until := beat()
+	if got := ask[time.Time](d, `SELECT from_at FROM outages`); instant(got) != from {
+		t.Errorf("the outage began at %v, not at the last beat", got)
+	}
+	if got := ask[time.Time](d, `SELECT until_at FROM outages`); instant(got) != until {
+		t.Errorf("the outage ended at %v, not at the beat", got)
+	}
+	if got := ask[time.Time](d, `SELECT beat_at FROM heartbeat`); instant(got) != until {
+		t.Errorf("the heartbeat stands at %v", got)
+	}
+}
+
+func TestOfReplicasThatComeBackOneRecordsTheOutage(t *testing.T) {
+	d := newDesk(t)
+	stores := []*Store{d.Store, d.open(4), d.open(4)}
+	for round := 1; round <= 20; round++ {
+		d.beatAt(d.now() - 60*second)
+		var all sync.WaitGroup
+		for i := range 12 {
+			all.Go(func() {
+				if _, err := stores[i%len(stores)].Beat(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := d.outages(); n != round {
+			t.Fatalf("%d outages after %d gaps", n, round)
+		}
+	}
+}
+
+func TestLoadRecordsAGapFirst(t *testing.T) {
+	d := newDesk(t)
+	id := d.started(d.ago(time.Minute))
+	from := d.ago(30 * time.Second)
+	d.beatAt(from)
+	loaded, err := d.Load(t.Context(), id)
+	d.must(err)
+	if len(loaded.Outages) != 1 || loaded.Outages[0].From != from || loaded.Outages[0].Until < from+30*second {
+		t.Fatalf("outages %+v", loaded.Outages)
+	}
+	env := d.env(d.now())
+	env.Outages = loaded.Outages
+	decision, err := referee.Settle(loaded.State, env)
+	d.must(err)
+	if len(decision.Events) != 1 || decision.Events[0].Kind != referee.EventClockPaused {
+		t.Fatalf("events %+v", decision.Events)
+	}
+	d.must(d.Commit(t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
+	if again, err := d.Load(t.Context(), id); err != nil || len(again.Outages) != 0 {
+		t.Errorf("accounted for, and loaded again: %+v, %v", again.Outages, err)
+	}
+}
+
+// Those that ended after the running turn began concern it, and no others.
+func TestLoadGivesTheOutagesOfTheRunningTurn(t *testing.T) {
+	d := newDesk(t)
+	at := d.ago(time.Minute)
+	id := d.started(at)
+	outage := func(from, until clock.Time) referee.Outage {
+		d.exec(`INSERT INTO outages (from_at, until_at) VALUES ($1, $2)`, timestamp(from), timestamp(until))
+		return referee.Outage{From: from, Until: until}
+	}
+	outage(at-90*second, at-10*second)
+	outage(at-9*second, at) // ended as the turn began
+	want := []referee.Outage{outage(at-second, at+1), outage(at+5*second, at+9*second)}
+	loaded, err := d.Load(t.Context(), id)
+	d.must(err)
+	if !reflect.DeepEqual(loaded.Outages, want) {
+		t.Errorf("outages %+v, want %+v", loaded.Outages, want)
+	}
+	// No clock runs between games.
+	d.disconnect(id, at+2*second)
+	if loaded, err = d.Load(t.Context(), id); err != nil || len(loaded.Outages) != 0 {
+		t.Errorf("between games: %+v, %v", loaded.Outages, err)
+	}
+}
+
+// An expiry that was judged before a gap became known is not committed.
+func TestAnExpiryNeedsEveryOutageRecorded(t *testing.T) {
+	d := newDesk(t)
+	expiry := func() (referee.ID, referee.Change) {
+		id := d.started(d.ago(10 * time.Minute))
+		s := d.load(id)
+		decision, err := referee.Settle(s, d.env(d.now()))
+		d.must(err)
+		if decision.After == 0 || len(decision.Events) == 0 {
+			t.Fatal("nothing has expired")
+		}
+		return id, referee.Change{State: &decision.State, Events: decision.Events, After: decision.After, Before: decision.Before}
+	}
+	id, change := expiry()
+	d.beatAt(d.now() - 4*second)
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("with an old heartbeat: %v", err)
+	}
+	// Recorded, the gap is seen to have come after the deadline.
+	d.load(id)
+	d.must(d.Commit(t.Context(), change))
+
+	d.exec(`DELETE FROM outages`)
+	id, change = expiry()
+	deadline := change.After - clock.Grace
+	d.exec(`INSERT INTO outages (from_at, until_at) VALUES ($1, $2)`, timestamp(deadline-second), timestamp(d.now()))
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("with an outage before the deadline: %v", err)
+	}
+	loaded, err := d.Load(t.Context(), id)
+	d.must(err)
+	env := d.env(d.now())
+	env.Outages = loaded.Outages
+	decision, err := referee.Settle(loaded.State, env)
+	d.must(err)
+	if len(decision.Events) != 1 || decision.Events[0].Kind != referee.EventClockPaused {
+		t.Fatalf("with the outage known: %+v", decision.Events)
+	}
+}
