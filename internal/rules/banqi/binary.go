@@ -135,7 +135,7 @@ func (g *Game) DecodeBinary(b []byte) (State, error) {
 	if err := g.validate(&s); err != nil {
 		return State{}, err
 	}
-	if !bytes.Equal(g.AppendBinary(nil, &s), b) {
+	if g.settleStuck(&s); !bytes.Equal(g.AppendBinary(nil, &s), b) {
 		return State{}, ErrBinary
 	}
 	return s, nil

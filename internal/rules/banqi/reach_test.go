@@ -1,0 +1,234 @@
+package banqi
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"referee.example/internal/rules"
+)
+
+// TestRareEventsReached plays directed games, which like chases and shuffles,
+// and sees that each rare event of each kind of ruleset does happen in them:
+// else the properties would hold for want of trying.
+func TestRareEventsReached(t *testing.T) {
+	for _, c := range []struct {
+		rules  string
+		events []string
+	}{
+		{"7club-standard", []string{"pause", "idle", "no_legal_action", "all_captured"}},
+		{"baidu", []string{"refusal"}},
+		{"chase-exempt-positions", []string{"refusal", "exempt"}},
+		{"mingjian-2026", []string{"foul", "fouls", "request", "idle"}},
+		{"foul-chain", []string{"disputable", "awaiting"}},
+		{"gametower-dark-chain-rush", []string{"chain", "failed", "rush", "jump", "merit"}},
+		{"dark-chain-lost", []string{"failed", "lost"}},
+		{"icga", []string{"repetition"}},
+		{"ntu-platform", []string{"repetition"}},
+		{"side-pause-2", []string{"pause", "lifted"}},
+		{"side-refuse-2", []string{"refusal", "lifted"}},
+	} {
+		t.Run(c.rules, func(t *testing.T) {
+			t.Parallel()
+			g, dice, seen := compiled(t, c.rules), newDice(3), make(map[string]int)
+			for range 300 {
+				deal := dice.deal()
+				s := dice.sparse(g, &deal)
+				for s.ply < 300 && !s.outcome.Over() {
+					dice.watch(g, &s, &deal, seen)
+				}
+				seen[outcomeNames[s.outcome.Reason]]++
+			}
+			for _, event := range c.events {
+				if seen[event] == 0 {
+					t.Errorf("no %s in 300 games: %v", event, seen)
+				}
+			}
+		})
+	}
+}
+
+// sparse returns a position with few pieces of a deal, nearly all face up, where
+// chases, shuffles and walls are likely.
+func (d dice) sparse(g *Game, deal *[squares]rules.Piece) State {
+	for {
+		s := newState()
+		s.red = 0
+		for square := range rules.Square(squares) {
+			if d.IntN(5) == 0 {
+				s.board.set(square, deal[square])
+			} else if d.IntN(60) == 0 {
+				s.board.set(square, FaceDown)
+			}
+		}
+		if s.board.own[Red] != 0 && s.board.own[Black] != 0 && g.canAct(&s.board, Red) {
+			return s
+		}
+	}
+}
+
+// watch plays one step, preferring to take a piece back where it came from, and
+// counts what happens.
+func (d dice) watch(g *Game, s *State, deal *[squares]rules.Piece, seen map[string]int) {
+	if s.awaiting {
+		seen["awaiting"]++
+	}
+	if g.restrains(s, s.turn) && !s.awaiting {
+		if g.lifted(s, s.turn) {
+			seen["lifted"]++
+		} else if g.refuses(s, s.turn) {
+			seen["refusal"]++
+		} else {
+			seen["pause"]++
+		}
+	}
+	before := *s
+	p := d.step(g, s, deal)
+	seen[p.kind]++
+	if p.kind != "act" {
+		return
+	}
+	if s.history.len() > 0 && s.history.exempt(s.history.len()) {
+		seen["exempt"]++
+	}
+	e, err := g.Apply(&before, p.action, p.turned)
+	if err != nil {
+		panic(err)
+	}
+	seen[e.Manner.String()]++
+	for event, happened := range map[string]bool{
+		"chain": !e.TurnEnded && !e.Outcome.Over(), "failed": e.Failed, "merit": e.Merit, "foul": e.Foul.Number > 0,
+		"disputable": e.Foul.Disputable, "lost": e.CapturedBy == 1-e.Seat,
+	} {
+		if happened {
+			seen[event]++
+		}
+	}
+}
+
+// TestEveryRuleIsReached: each refusal that has a sentence is met by a case, so
+// that none is dead or unworded.
+func TestEveryRuleIsReached(t *testing.T) {
+	met := map[string]bool{
+		string(RuleTurn): true, string(RuleAction): true, // TestListedIsAccepted
+	}
+	var cases []ruleCase
+	readJSON(t, "own_cases.json", &cases)
+	for _, c := range cases {
+		met[c.Rule] = true
+	}
+	for rule := range sentences {
+		if !met[string(rule)] {
+			t.Errorf("no case is refused by %s", rule)
+		}
+	}
+}
+
+// TestView compares whole views: a standing chase, and the pause after it.
+func TestView(t *testing.T) {
+	g := compiled(t, "7club-standard")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red ply=9 idle=4 turns=4,5 captured=Pnk chase0=c3>b4:b4x5")
+	want := View{
+		Board: "P---/----/----/----/-r--/--G-/----/---p", Colours: [2]Colour{Red, Black}, Ply: 9, Turns: [2]int{4, 5},
+		Captured: [2][]rules.Piece{{BlackGeneral, BlackHorse}, {RedSoldier}}, Idle: 4, IdleLimit: 50,
+		Requester: rules.NoSeat, Chain: rules.NoSquare,
+		Chases: []ChaseView{{Chaser: 0, Piece: 10, Targets: []ChaseTarget{{13, 5}}, Allowed: 6}},
+	}
+	if got := g.View(&s, rules.NoSeat); !reflect.DeepEqual(got, want) {
+		t.Errorf("view %+v\nwant %+v", got, want)
+	}
+	(&ruleCase{}).play(t, g, &s, "c3-b3")
+	want.Board, want.ToMove, want.Ply, want.Turns, want.Idle = "P---/----/----/----/-r--/-G--/----/---p", 1, 10, [2]int{5, 5}, 5
+	want.Chases[0].Piece, want.Chases[0].Targets[0].Length = 9, 6
+	want.Pauses = []PauseView{{Chaser: 0, Piece: 9, Target: 13}}
+	for _, viewer := range []rules.Seat{0, 1, rules.NoSeat} {
+		if got := g.View(&s, viewer); !reflect.DeepEqual(got, want) {
+			t.Errorf("seat %d sees %+v\nwant %+v", viewer, got, want)
+		}
+	}
+}
+
+// TestVocabulary pins letters, characters, ranks and the deck's order: they
+// stand in stored games.
+func TestVocabulary(t *testing.T) {
+	var deck []byte
+	count := make(map[rules.Piece]int)
+	for _, p := range Deck() {
+		deck = append(deck, PieceLetter(p))
+		count[p]++
+		if again, err := ParsePiece(PieceLetter(p)); again != p || err != nil {
+			t.Errorf("%c is read as %d, %v", PieceLetter(p), again, err)
+		}
+	}
+	if string(deck) != "KGGMMRRNNCCPPPPPkggmmrrnnccppppp" {
+		t.Errorf("deck %s", deck)
+	}
+	var names strings.Builder
+	for _, p := range []rules.Piece{RedGeneral, RedAdvisor, RedElephant, RedChariot, RedHorse, RedCannon, RedSoldier,
+		BlackGeneral, BlackAdvisor, BlackElephant, BlackChariot, BlackHorse, BlackCannon, BlackSoldier, FaceDown, rules.NoPiece, 99} {
+		names.WriteString(PieceName(p))
+	}
+	if names.String() != "帥仕相俥傌炮兵將士象車馬包卒暗" {
+		t.Errorf("names %s", names.String())
+	}
+	if Higher(RedGeneral, BlackAdvisor) <= 0 || Higher(RedSoldier, BlackCannon) >= 0 || Higher(RedHorse, BlackHorse) != 0 {
+		t.Error("ranks are not ordered K > G > M > R > N > C > P")
+	}
+	for _, letter := range []byte("X-?Qz\x00") {
+		if _, err := ParsePiece(letter); !errors.Is(err, ErrPiece) {
+			t.Errorf("%q is read as a piece", letter)
+		}
+	}
+	for square := range rules.Square(squares) {
+		if again, err := ParseSquare(SquareName(square)); again != square || err != nil {
+			t.Errorf("%s is read as %d, %v", SquareName(square), again, err)
+		}
+	}
+	if SquareName(0)+SquareName(1)+SquareName(31)+SquareName(32) != "a1b1d8??" {
+		t.Error("squares are misnamed")
+	}
+}
+
+// TestBinary: a state is small, and damaged bytes are refused.
+func TestBinary(t *testing.T) {
+	g := compiled(t, "7club-standard")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red ply=200 idle=3 turns=100,100 captured=KGMMRRNNCCPPPPkggmmrnnccpppp chase0=c3>b4:b4x5")
+	b := g.AppendBinary(nil, &s)
+	if len(b) > 48 {
+		t.Errorf("%d bytes", len(b))
+	}
+	for i := range b {
+		if _, err := g.DecodeBinary(b[:i]); !errors.Is(err, ErrBinary) {
+			t.Errorf("cut at %d: %v", i, err)
+		}
+	}
+	if _, err := g.DecodeBinary(append(slices.Clone(b), 0)); !errors.Is(err, ErrBinary) {
+		t.Errorf("a byte too many: %v", err)
+	}
+	b[0] = 2
+	if _, err := g.DecodeBinary(b); !errors.Is(err, ErrVersion) {
+		t.Errorf("unknown version: %v", err)
+	}
+	var wrong *TextError
+	if _, err := compiled(t, "standard").DecodeBinary(g.AppendBinary(nil, &s)); !errors.As(err, &wrong) {
+		t.Errorf("a state of other rules: %v", err)
+	}
+}
+
+// TestNotAwaiting: rulings and ends of chains where there is nothing to rule on.
+func TestNotAwaiting(t *testing.T) {
+	g := compiled(t, "mingjian-2026")
+	s := g.Start(1)
+	before := g.Text(&s)
+	if _, err := g.RuleFoul(&s, true); !errors.Is(err, ErrNoRuling) {
+		t.Errorf("ruling: %v", err)
+	}
+	if _, err := g.EndChain(&s); !errors.Is(err, ErrNoChain) {
+		t.Errorf("end of chain: %v", err)
+	}
+	if g.Text(&s) != before || s.Turn() != 1 {
+		t.Errorf("changed: %s", g.Text(&s))
+	}
+}

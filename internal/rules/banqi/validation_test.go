@@ -1,0 +1,205 @@
+package banqi
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestValidate changes one thing in a valid ruleset at a time: exactly the
+// named fields are refused, each with a reason.
+func TestValidate(t *testing.T) {
+	all := allRules(t)
+	for _, c := range []struct {
+		name   string
+		base   string
+		change func(*Rules)
+		fields string
+	}{
+		{"nothing", "mingjian-2026", func(*Rules) {}, ""},
+		{"row missing", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "P"} }, ""},
+		{"no matrix", "standard", func(r *Rules) { r.CaptureMatrix = nil }, "capture_matrix"},
+		{"unknown attacker", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"k": "P"} }, "capture_matrix.k"},
+		{"unknown victim", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "Px"} }, "capture_matrix.K"},
+		{"victim twice", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "PP"} }, "capture_matrix.K"},
+		{"cannon target", "standard", func(r *Rules) { r.CannonTargets = "KQ" }, "cannon_targets"},
+		{"rush", "standard", func(r *Rules) { r.ChariotRush = "yes" }, "chariot_rush"},
+		{"dark rush without rush", "standard", func(r *Rules) { r.RushDark = true }, "rush_dark"},
+		{"horse", "standard", func(r *Rules) { r.Horse = "knight" }, "horse"},
+		{"attacker without dark", "standard", func(r *Rules) { r.FailedAttacker = "lost" }, "failed_attacker"},
+		{"attacker's fate", "dark-capture", func(r *Rules) { r.FailedAttacker = "dies" }, "failed_attacker"},
+		{"idle negative", "standard", func(r *Rules) { r.Idle.Limit = -1 }, "idle.limit"},
+		{"idle largest", "standard", func(r *Rules) { r.Idle.Limit = MaxIdleLimit }, ""},
+		{"idle too large", "standard", func(r *Rules) { r.Idle.Limit = MaxIdleLimit + 1 }, "idle.limit"},
+		{"idle words", "standard-idle-50", func(r *Rules) { r.Idle.Count, r.Idle.When, r.Idle.Trigger = "a", "b", "c" }, "idle.count idle.trigger idle.when"},
+		{"idle without limit", "standard", func(r *Rules) { r.Idle = Idle{0, "consecutive", "always", "automatic"} }, "idle.count idle.trigger idle.when"},
+		{"cumulative on request", "mingjian-2026", func(r *Rules) { r.Idle.Count = "cumulative" }, "idle.count"},
+		{"repetition kind", "standard", func(r *Rules) { r.Repetition = Repetition{Kind: "loop", Times: 3} }, "repetition.kind"},
+		{"repetition once", "standard", func(r *Rules) { r.Repetition = Repetition{Kind: "cycle", Times: 1} }, "repetition.times"},
+		{"repetition most", "standard", func(r *Rules) { r.Repetition = Repetition{Kind: "cycle", Times: MaxTimes} }, ""},
+		{"repetition too often", "standard", func(r *Rules) { r.Repetition = Repetition{Kind: "cycle", Times: MaxTimes + 1} }, "repetition.times"},
+		{"times without kind", "standard", func(r *Rules) { r.Repetition.Times = 3 }, "repetition.times"},
+		{"exempt cycle", "daily", func(r *Rules) { r.Repetition.ChaseExempt = true }, "repetition.chase_exempt"},
+		{"exempt without chase", "icga", func(r *Rules) { r.Repetition.ChaseExempt = true }, ""},
+		{"chaser", "baidu", func(r *Rules) { r.Chase.Chaser = "both" }, "chase.chaser"},
+		{"chase length", "baidu", func(r *Rules) { r.Chase.Length = 0 }, "chase.length"},
+		{"chase longest", "baidu", func(r *Rules) { r.Chase.Length = MaxChaseLength + 1 }, "chase.length"},
+		{"sanction", "baidu", func(r *Rules) { r.Chase.Sanction = "shame" }, "chase.sanction"},
+		{"chase without chaser", "standard", func(r *Rules) { r.Chase = Chase{"", 6, "refuse", true, true, false} },
+			"chase.last_piece_exempt chase.length chase.lower_rank_exempt chase.sanction"},
+		{"forced death without fouls", "baidu", func(r *Rules) { r.Chase.ForcedDeathExempt = true }, "chase.forced_death_exempt"},
+		{"fouls that nobody books", "baidu", func(r *Rules) { r.FoulsToLose = 2 }, "fouls_to_lose"},
+		{"fouls that never lose", "mingjian-2026", func(r *Rules) { r.FoulsToLose = 0 }, "fouls_to_lose"},
+		{"too many fouls", "mingjian-2026", func(r *Rules) { r.FoulsToLose = MaxFouls + 1 }, "fouls_to_lose"},
+		{"negative plies", "standard", func(r *Rules) { r.MaxPlies = -1 }, "max_plies"},
+		{"most plies", "standard", func(r *Rules) { r.MaxPlies = MaxPliesLimit }, ""},
+		{"too many plies", "standard", func(r *Rules) { r.MaxPlies = MaxPliesLimit + 1 }, "max_plies"},
+		{"order missing one", "standard", func(r *Rules) { r.EndingOrder = DefaultEndingOrder()[1:] }, "ending_order"},
+		{"order with one twice", "standard", func(r *Rules) { r.EndingOrder = append(DefaultEndingOrder()[1:], "idle") }, "ending_order"},
+		{"order reversed", "standard", func(r *Rules) { r.EndingOrder = DefaultEndingOrder(); slices.Reverse(r.EndingOrder) }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := all[c.base]
+			c.change(&r)
+			var fields []string
+			for _, f := range r.Validate() {
+				if f.Reason == "" {
+					t.Errorf("%s has no reason", f.Field)
+				}
+				fields = append(fields, f.Field)
+			}
+			slices.Sort(fields)
+			if got := strings.Join(fields, " "); got != c.fields {
+				t.Errorf("refused %q, want %q", got, c.fields)
+			}
+			_, err := Compile(r)
+			var refused *RulesError
+			if errors.As(err, &refused) != (c.fields != "") {
+				t.Errorf("Compile: %v", err)
+			}
+			if refused != nil && !strings.Contains(refused.Error(), refused.Fields[0].Reason) {
+				t.Errorf("the error hides its reason: %v", refused)
+			}
+		})
+	}
+}
+
+// TestRulesJSON: rules written as JSON and read again are the same rules.
+func TestRulesJSON(t *testing.T) {
+	for name, r := range allRules(t) {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Rules
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		if second, _ := json.Marshal(again); string(second) != string(text) {
+			t.Errorf("%s: %s became %s", name, text, second)
+		}
+	}
+}
+
+// TestStateRefusals: texts that are no state of their rules, and the part that
+// is wrong.
+func TestStateRefusals(t *testing.T) {
+	all := games(t)
+	const open = "P---/----/----/----/-r--/--G-/----/---p red "
+	for _, c := range []struct{ rules, text, part string }{
+		{"standard", "", "board"},
+		{"standard", "P---/----/----/----/-r--/--G-/---p red", "board"},
+		{"standard", "P---/----/----/----/-r--/--G-/----/--p red", "board"},
+		{"standard", "P---/----/----/----/-r--/--G-/----/---q red", "board"},
+		{"standard", "K--K/----/----/----/-r--/--G-/----/---p red", "board"},
+		{"standard", open + "captured=GG", "board"},
+		{"standard", "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned captured=P", "board"},
+		{"standard", "P---/----/----/----/-r--/--G-/----/---p green", "side"},
+		{"standard", "P---/----/----/----/-r--/--G-/----/---p unassigned", "side"},
+		{"standard", "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned ply=1", "side"},
+		{"standard", "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/---- unassigned turns=1,0", "side"},
+		{"standard", open + "ply", "ply"},
+		{"standard", open + "ply=", "ply="},
+		{"standard", open + "ply=-1", "ply"},
+		{"standard", open + "ply=1073741825", "ply"},
+		{"standard", open + "ply=1 ply=1", "ply"},
+		{"standard", open + "colour=red", "colour"},
+		{"standard", open + "seat=2", "seat"},
+		{"standard", open + "turns=1", "turns"},
+		{"standard", open + "ply=3 turns=4,0", "turns"},
+		{"standard", open + "captured=X", "captured"},
+		{"standard", open + "captured=" + strings.Repeat("P", 300), "captured"},
+		{"standard", open + "ply=5 idle=1", "idle"},
+		{"standard-idle-50", open + "ply=5 idle=6", "idle"},
+		{"standard-idle-50", open + "ply=90 idle=51", "idle"},
+		{"mingjian-2026", open + "ply=90 idle=1", "idle"},
+		{"standard-idle-50", open + "requester=0", "requester"},
+		{"standard", open + "chain=c3", "chain"},
+		{"open-chain", open + "chain=b4", "chain"},
+		{"open-chain", open + "chain=c3", "chain"},
+		{"open-chain", open + "chain=c9", "chain"},
+		{"standard", open + "fouls=1,0", "fouls"},
+		{"mingjian-2026", open + "fouls=300,0", "fouls"},
+		{"mingjian-2026", open + "fouls=2,0", "fouls"},
+		{"mingjian-2026", open + "fouls=0,1 disputed=1,0", "disputed"},
+		{"mingjian-2026", open + "fouls=1,0 disputed=1,0 awaiting=yes", "awaiting"},
+		{"mingjian-2026", open + "fouls=2,0 disputed=1,0 awaiting=no", "awaiting"},
+		{"standard", open + "ply=9 chase0=c3>b4:b4x2", "chase0"},
+		{"baidu", open + "ply=9 chase0=c3", "chase0"},
+		{"baidu", open + "ply=9 chase1=c3>b4:b4x2", "chase1"},
+		{"baidu", open + "ply=9 chase0=c3>a8:a8x2", "chase0"},
+		{"baidu", open + "ply=9 chase0=c3>b4:b4x0", "chase0"},
+		{"baidu", open + "ply=9 chase0=c3>b4:b4x10", "chase0"},
+		{"baidu", open + "ply=9 chase0=c3>b4:-x2", "chase0"},
+		{"baidu", open + "ply=9 chase0=c3>b4:d1x2", "chase0"},
+		{"baidu", open + "ply=9 rest0=c3>b4", "rest0"},
+		{"7club-standard", open + "ply=9 rest0=c3", "rest0"},
+		{"7club-standard", open + "ply=9 rest0=b4>c3", "rest0"},
+		{"7club-standard", open + "ply=9 rest0=c3>a8", "rest0"},
+		{"7club-standard", open + "ply=9 moves=b5-b4", "moves"},
+		{"icga", open + "moves=b5-b4", "moves"},
+		{"icga", open + "ply=9 moves=b4-b5", "moves"},
+		{"icga", open + "ply=9 moves=c4-c3", "moves"},
+		{"icga", open + "ply=9 moves=b5-b4~", "moves"},
+		{"icga", open + "ply=9 moves=b5", "moves"},
+		{"icga", open + "ply=9 moves=stop", "moves"},
+		{"icga", open + "ply=9 moves=b5-b4(r)", "moves"},
+		{"open-chain-positions", open + "ply=9 moves=b5-b4,stop", "moves"},
+		{"standard", open + "outcome=idle:-:1", "outcome"},
+		{"standard", open + "outcome=boredom:-:0:0", "outcome"},
+		{"standard", open + "outcome=idle:0:0:0", "outcome"},
+		{"standard", open + "outcome=fouls:-:0:0", "outcome"},
+		{"standard", open + "ply=9 outcome=idle:-:0:10", "outcome"},
+		{"standard", open + strings.Repeat(" ", MaxTextLength), "board"},
+	} {
+		_, err := all[c.rules].ParseState(c.text)
+		var wrong *TextError
+		if !errors.As(err, &wrong) || wrong.Part != c.part {
+			t.Errorf("%s: %.90s: %v, want a refusal of %s", c.rules, c.text, err, c.part)
+		}
+	}
+}
+
+// TestShortForm: groups may be parted by blanks, and everything else starts at
+// zero.
+func TestShortForm(t *testing.T) {
+	g := compiled(t, "standard")
+	for text, want := range map[string]string{
+		"XXXX XXXX XXXX XXXX XXXX XXXX XXXX XXXX unassigned":           "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=0",
+		"P---/----/----/----/-r--/--G-/----/---p black":                "P---/----/----/----/-r--/--G-/----/---p black seat=1",
+		"P---/----/----/----/-r--/--G-/----/---p red seat=1":           "P---/----/----/----/-r--/--G-/----/---p red seat=1",
+		"P---/----/----/----/-r--/--G-/----/---p red turns=1,1 ply=2":  "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=2 turns=1,1",
+		"----/----/----/----/----/----/P---/kP-- black":                "----/----/----/----/----/----/P---/kP-- black seat=1 outcome=no_legal_action:0:0:0",
+		"P---/----/----/----/-r--/--G-/----/---p red captured=nPPK":    "P---/----/----/----/-r--/--G-/----/---p red seat=0 captured=KPPn",
+		"XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=1":    "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=1",
+		" P---  ---- ----\n---- -r-- --G- ---- ---p\tred ply=1":        "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=1",
+		"P---/----/----/----/-r--/--G-/----/---p black seat=0 ply=010": "P---/----/----/----/-r--/--G-/----/---p black seat=0 ply=10",
+	} {
+		s := position(t, g, text)
+		if got := g.Text(&s); got != want {
+			t.Errorf("%q\n is %s\nwant %s", text, got, want)
+		}
+	}
+}
