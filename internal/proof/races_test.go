@@ -262,7 +262,7 @@ const grace = 250 * time.Millisecond
 // the rounds meet up to the deadline and a little after, half around the end of its grace, where
 // the sweeps strike.
 func TestOneEnding(t *testing.T) {
-	const rounds, matches = 208, 26
+	const rounds, matches = 208, 16
 	h := newHouse(t)
 	at := []*replica{h.start(), h.start()}
 	rules := h.ruleset(at[0], "7club-standard", func(r *refereev1.Ruleset) {

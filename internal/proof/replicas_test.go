@@ -79,7 +79,13 @@ func newHouse(t *testing.T) *house {
 	}}
 }
 
-func must(t testing.TB, err error) {
+// tester is a test's, a benchmark's or a property's t.
+type tester interface {
+	Helper()
+	Fatal(arguments ...any)
+}
+
+func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
