@@ -247,3 +247,5 @@ func eachField(m protoreflect.Message, visit func(protoreflect.Message, protoref
 }
 
 func timeOf(stamp *timestamppb.Timestamp) int64 { return stamp.AsTime().UnixMicro() }
+
+func protoString(text string) protoreflect.Value { return protoreflect.ValueOfString(text) }
