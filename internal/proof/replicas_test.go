@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // limit ends a test that waits for what does not come.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
 // tokens of every house, by name; the secret of each is its name.
 var tokens = []server.Token{
