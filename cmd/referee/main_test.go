@@ -204,13 +204,18 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	}
 }
 
-// TestDev starts with nothing, and then again on what the first start has left.
+// TestDev starts with nothing and plays its match, and then starts again on what
+// the first start has left, to be stopped in the middle of a match.
 func TestDev(t *testing.T) {
 	dir := devDir(t)
 	var keys []string
-	for range 2 {
+	says := [][]string{
+		{"The match is complete", "sum 0", "export REFEREE_TOKEN=", "until Ctrl-C", "Stopping."},
+		{"Game 1: "},
+	}
+	for start, until := range []string{"until Ctrl-C", "Game 1: "} {
 		ctx, stop := context.WithCancel(t.Context())
-		output := newTranscript("until Ctrl-C")
+		output := newTranscript(until)
 		code := make(chan int)
 		go func() {
 			code <- run(ctx, invocation{
@@ -223,7 +228,7 @@ func TestDev(t *testing.T) {
 		if got := <-code; got != exitDone {
 			t.Fatalf("code %d: %s", got, output.String())
 		}
-		for _, want := range []string{"The match is complete", "sum 0", "export REFEREE_TOKEN=", "Stopping."} {
+		for _, want := range says[start] {
 			if !strings.Contains(output.String(), want) {
 				t.Errorf("the output lacks %q: %s", want, output.String())
 			}
@@ -256,7 +261,7 @@ func TestDev(t *testing.T) {
 // t.TempDir are not when root runs the tests.
 func devDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "referee-dev-*")
+	dir, err := os.MkdirTemp("/tmp", "referee-dev-*") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -266,6 +266,9 @@ func (c *ReportDisconnect) decide(d *decision) (*Refusal, error) {
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
+	if c.Gone>>len(s.Players) != 0 {
+		return InvalidField("seats", "must be from 0 to %d", len(s.Players)-1), nil
+	}
 	e := c.event(EventDisconnected, d.env.Arrival)
 	e.Detail = Small{Number: uint64(c.Gone)}.encode()
 	if _, err := d.add(e); err != nil {
