@@ -10,6 +10,9 @@ import (
 // kilobytes, a small part of a second.
 const batchGames = 1000
 
+// batchesAStep bounds a step, so that a long queue is signed as it is logged.
+const batchesAStep = 10
+
 // ErrUnconfirmed means that nothing is signed: the database is not the one that
 // the last checkpoint was signed in. It may be a copy or an older state, and to
 // sign it could contradict what others hold. Confirm ends that.
@@ -35,11 +38,12 @@ func NewSequencer(store Store, key Key) *Sequencer {
 	return &Sequencer{store: store, key: key, limit: batchGames, last: EmptyTree}
 }
 
-// Step logs all games that have finished, then signs the head if it is not
-// signed yet. That another replica was first is no error. Errors: ErrUnconfirmed,
-// after the games were logged; ErrDamaged, ErrContradicted; those of the store.
+// Step logs games that have finished, 10,000 at most, then signs the head if it
+// is not signed yet. That another replica was first is no error. Errors:
+// ErrUnconfirmed, after the games were logged; ErrDamaged, ErrContradicted; those
+// of the store.
 func (s *Sequencer) Step(ctx context.Context) error {
-	for {
+	for range batchesAStep {
 		logged, err := s.sequence(ctx)
 		if errors.Is(err, ErrConflict) {
 			break // the other goes on
