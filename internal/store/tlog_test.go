@@ -17,6 +17,7 @@ import (
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 	"referee.example/internal/tlog"
+	"referee.example/migrations"
 )
 
 // ledger is a desk whose database is the one that may sign, and the log's key.
@@ -543,4 +544,23 @@ func TestAStepIsQuick(t *testing.T) {
 		t.Errorf("a step with 50 games took %s", took)
 	}
 	l.verify(50)
+}
+
+// Games that ended before the log was introduced enter it too.
+func TestTheMigrationQueuesGamesThatHaveEnded(t *testing.T) {
+	l := newLedger(t)
+	l.finish()
+	l.finish()
+	for _, name := range []string{"000002_finished_games.down.sql", "000002_finished_games.up.sql"} {
+		content, err := migrations.FS.ReadFile(name)
+		l.must(err)
+		l.exec(string(content))
+	}
+	l.Close()
+	l.Store = l.open(4) // statements were prepared for the tables that are gone
+	_, err := l.Beat(t.Context())
+	l.must(err)
+	l.finish()
+	l.step() // in a database that was migrated itself, nobody needs to confirm
+	l.verify(3)
 }
