@@ -18,11 +18,13 @@ func gameLog(ctx context.Context, call invocation) error {
 		switch call.arguments[0] {
 		case "key":
 			return makeLogKey(rest)
+		case "public":
+			return printLogKey(rest)
 		case "confirm":
 			return confirmLog(ctx, rest)
 		}
 	}
-	return &usageError{"say log key or log confirm, and --help for more"}
+	return &usageError{"say log key, log public or log confirm, and --help for more"}
 }
 
 // makeLogKey writes a secret key and prints the public one.
@@ -49,12 +51,47 @@ func makeLogKey(call invocation) error {
 	if err != nil {
 		return err
 	}
+	return call.printPublic(key, *witness)
+}
+
+// printLogKey prints the public key of a file.
+func printLogKey(call invocation) error {
+	flags := flag.NewFlagSet("log public", flag.ContinueOnError)
+	witness := flags.Bool("witness", false, "print it in the form of a witness's")
+	files, err := call.parseFiles(flags, " FILE")
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 {
+		return &usageError{"one FILE is needed"}
+	}
+	key, err := readLogKey(files[0])
+	if err != nil {
+		return err
+	}
+	return call.printPublic(key, *witness)
+}
+
+func (call invocation) printPublic(key tlog.Key, witness bool) error {
 	public := key.Public()
-	if *witness {
+	if witness {
 		public = key.PublicWitness()
 	}
-	_, err = fmt.Fprintln(call.out, public)
+	_, err := fmt.Fprintln(call.out, public)
 	return err
+}
+
+// readLogKey reads the secret key of a log or a witness.
+func readLogKey(file string) (tlog.Key, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return tlog.Key{}, err
+	}
+	key, err := tlog.ParseKey(string(content))
+	if err != nil {
+		return tlog.Key{}, &usageError{file + ": " + err.Error()}
+	}
+	return key, nil
 }
 
 // confirmLog lets a database that was restored, promoted or moved sign on.
@@ -78,6 +115,10 @@ func confirmLog(ctx context.Context, call invocation) error {
 	case *none == (len(files) > 0):
 		return &usageError{"name the files of the witnesses' last checkpoints, or say --none"}
 	}
+	log, err := tlog.ParsePublic(*logKey)
+	if err != nil {
+		return &usageError{err.Error()}
+	}
 	checkpoints := make([]string, len(files))
 	for i, name := range files {
 		content, err := os.ReadFile(name)
@@ -86,7 +127,7 @@ func confirmLog(ctx context.Context, call invocation) error {
 		}
 		checkpoints[i] = string(content)
 	}
-	tree, err := app.ConfirmLog(ctx, *url, *logKey, checkpoints)
+	tree, err := app.ConfirmLog(ctx, *url, log, checkpoints)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
-	{"log", "make a key of the log of finished games, or let a restored database sign on", gameLog},
+	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
 	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},

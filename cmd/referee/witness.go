@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,7 +26,8 @@ func witnessLog(ctx context.Context, call invocation) error {
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
 	files, err := call.parseFiles(flags, " FILE\n\n"+
 		"Fetches the log's checkpoint, checks that it contains the one in FILE, cosigns it and keeps it\n"+
-		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.conflict.")
+		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.fork or\n"+
+		"FILE.rollback.")
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,9 @@ func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {
 	if err != nil {
 		return nil, &usageError{err.Error()}
 	}
-	content, err := os.ReadFile(keyFile)
+	key, err := readLogKey(keyFile)
 	if err != nil {
 		return nil, err
-	}
-	key, err := tlog.ParseKey(string(content))
-	if err != nil {
-		return nil, &usageError{keyFile + ": " + err.Error()}
 	}
 	return &witness.Witness{Log: log, Key: key, File: file}, nil
 }

@@ -45,7 +45,11 @@ func TestFinishedGamesAreLoggedAndWitnessed(t *testing.T) {
 		t.Fatal("the replica did not say that the log is held up")
 	}
 	key := tt.logKey(t)
-	tree, err := ConfirmLog(ctx, tt.config.DatabaseURL, key.Public(), nil)
+	log, err := tlog.ParsePublic(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := ConfirmLog(ctx, tt.config.DatabaseURL, log, nil)
 	if err != nil || tree != tlog.EmptyTree {
 		t.Fatalf("confirmed %+v, %v", tree, err)
 	}
@@ -72,10 +76,6 @@ func TestFinishedGamesAreLoggedAndWitnessed(t *testing.T) {
 	if took := time.Since(ended); took > 10*time.Second {
 		t.Errorf("the last game was in the log after %s", took)
 	}
-	log, err := tlog.ParsePublic(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
 	file := filepath.Join(t.TempDir(), "witnessed")
 	w := &witness.Witness{Audit: audit, Log: log, Key: key, File: file}
 	for range 2 {
@@ -88,7 +88,7 @@ func TestFinishedGamesAreLoggedAndWitnessed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = ConfirmLog(ctx, tt.config.DatabaseURL, key.Public(), []string{string(content)})
+	_, err = ConfirmLog(ctx, tt.config.DatabaseURL, log, []string{string(content)})
 	if err != nil {
 		t.Errorf("confirming with what the witness holds: %v", err)
 	}

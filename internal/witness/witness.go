@@ -24,9 +24,12 @@ import (
 // ErrBusy means that another witness is at work on the file.
 var ErrBusy = errors.New("another witness is at work on this file")
 
-// conflictSuffix names the file beside the witness's own that keeps a checkpoint
-// which contradicts it: the two together prove the log's fault.
-const conflictSuffix = ".conflict"
+// The files beside the witness's own that keep a checkpoint which contradicts
+// it: the two together prove the log's fault.
+const (
+	forkSuffix     = ".fork"
+	rollbackSuffix = ".rollback"
+)
 
 // Witness is who watches which log.
 type Witness struct {
@@ -56,7 +59,12 @@ func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, e
 		return tlog.Checkpoint{}, err
 	}
 	if err := tlog.CheckConsistency(held, shown, proof); err != nil {
-		return tlog.Checkpoint{}, errors.Join(err, w.keepConflict(shown))
+		suffix := forkSuffix
+		var rollback *tlog.RollbackError
+		if errors.As(err, &rollback) {
+			suffix = rollbackSuffix
+		}
+		return tlog.Checkpoint{}, errors.Join(err, keepEvidence(w.File+suffix, shown))
 	}
 	cosigned, err := tlog.Cosign(shown, w.Log, w.Key, now)
 	if err != nil {
@@ -104,9 +112,8 @@ func (w *Witness) fetch(ctx context.Context, from int64) (tlog.Checkpoint, []tlo
 	return shown, proof, nil
 }
 
-// keepConflict keeps the first checkpoint that contradicted the file.
-func (w *Witness) keepConflict(shown tlog.Checkpoint) error {
-	path := w.File + conflictSuffix
+// keepEvidence keeps the first checkpoint of its kind that contradicted the file.
+func keepEvidence(path string, shown tlog.Checkpoint) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}

@@ -154,9 +154,9 @@ func TestWitnessFindsForksAndRollbacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := read(t, w.File)
-			word := "honest"
+			word, evidence := "honest", w.File+rollbackSuffix
 			if test.fork {
-				word = "altered"
+				word, evidence = "altered", w.File+forkSuffix
 			}
 			h.hashes, h.size = nil, 0
 			h.log(word, test.games)
@@ -171,7 +171,7 @@ func TestWitnessFindsForksAndRollbacks(t *testing.T) {
 			if read(t, w.File) != held {
 				t.Error("the file was changed")
 			}
-			shown, err := gamelog.OpenCheckpoint(read(t, w.File+conflictSuffix), w.Log)
+			shown, err := gamelog.OpenCheckpoint(read(t, evidence), w.Log)
 			if err != nil || shown.Size != int64(test.games) {
 				t.Errorf("the evidence is of %d games, %v", shown.Size, err)
 			}
