@@ -208,6 +208,19 @@ func (h *house) record(r *replica, matchID string, game uint32) *refereev1.GameR
 	return got.GetRecord()
 }
 
+// publicly is a recorded event without what only auditors are shown.
+func publicly(event *refereev1.Event) *refereev1.Event {
+	event = proto.CloneOf(event)
+	event.RequestId, event.SubmittedBy, event.ClientHash = "", "", nil
+	if started := event.GetGameStarted(); started != nil {
+		started.Balances, started.HoldIds = nil, nil
+	}
+	if left := event.GetMatchLeft(); left != nil {
+		left.Balances = nil
+	}
+	return event
+}
+
 // firstAnswer is an answer without what a retry's may differ in: whether it was
 // given before, and the server's time.
 func firstAnswer(t testing.TB, change *refereev1.Change) string {
