@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"referee.example/internal/app"
+	"referee.example/internal/tlog"
 )
 
 // Exit codes.
@@ -21,6 +22,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2 // wrong arguments or settings: trying again is no use
+	exitForked = 3 // a witness caught the log contradicting itself
 )
 
 // invocation is what a command is called with.
@@ -45,6 +47,8 @@ var commands = []command{
 	{"check", "judge one action in a position", checkAction},
 	{"import", "replay text records and judge their results", importRecords},
 	{"export", "write a game of a running server as a text record", exportRecord},
+	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
+	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},
 }
@@ -85,12 +89,17 @@ func run(ctx context.Context, call invocation) int {
 func report(out io.Writer, name string, err error) int {
 	var usage *usageError
 	var config *app.ConfigError
+	var fork *tlog.ForkError
+	var rollback *tlog.RollbackError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
 		tell(out, "referee %s: %v\n", name, err)
 		return exitUsage
+	case errors.As(err, &fork) || errors.As(err, &rollback):
+		tell(out, "referee %s: %v\n", name, err)
+		return exitForked
 	default:
 		tell(out, "referee %s: %v\n", name, err)
 		return exitFailed
@@ -108,7 +117,7 @@ func writeUsage(out io.Writer) {
 		tell(out, "  %-12s %s\n", c.name, c.summary)
 	}
 	tell(out, "\nreferee COMMAND --help lists a command's flags.\n"+
-		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings.\n")
+		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 3 the log contradicts what a witness holds.\n")
 }
 
 // parse reads a command's flags; it takes no other arguments.
