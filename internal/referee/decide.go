@@ -104,12 +104,12 @@ func (d *decision) command(c Command) (*Refusal, error) {
 		}
 		d.Before = deadline + clock.Grace
 	}
+	if s.Status.Over() {
+		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
+	}
 	s.advance(h.Game)
 	if refusal := s.fresh(h, c.byPly()); refusal != nil {
 		return refusal, nil
-	}
-	if s.Status.Over() {
-		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
 	}
 	d.Own = len(d.Events)
 	return c.decide(d)

@@ -19,7 +19,7 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 	case err != nil:
 		return Answer{}, false, err
 	case first.RequestID != h.RequestID || !c.same(&first):
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	answer, err = r.again(ctx, s, first)
 	return answer, true, err
