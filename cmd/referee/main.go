@@ -41,6 +41,8 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
+	{"export", "write ended games as a server has them to a file", export},
+	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},
 }
@@ -104,19 +106,26 @@ func writeUsage(out io.Writer) {
 
 // parse reads a command's flags; it takes no other arguments.
 func (call invocation) parse(flags *flag.FlagSet) error {
+	err := call.parseFlags(flags, "")
+	if err == nil && flags.NArg() > 0 {
+		return &usageError{fmt.Sprintf("%q is not a flag", flags.Arg(0))}
+	}
+	return err
+}
+
+// parseFlags reads a command's flags and leaves its other arguments, which are
+// named in its usage.
+func (call invocation) parseFlags(flags *flag.FlagSet, others string) error {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(call.arguments)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(call.out, "Usage: referee %s [flags]\n\n", flags.Name())
+		fmt.Fprintf(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), others)
 		flags.SetOutput(call.out)
 		flags.PrintDefaults()
 		return err
 	}
 	if err != nil {
 		return &usageError{err.Error()}
-	}
-	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%q is not a flag", flags.Arg(0))}
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 
 func (a *App) serve(r *referee.Referee, tokens server.Tokens) {
 	a.server = server.New(server.Config{
-		Referee: r, History: a.store, Ready: a.ready, Versions: a.store.Versions,
+		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
 		Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

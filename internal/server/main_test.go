@@ -93,7 +93,7 @@ func newRoom(t testing.TB, o options) *room {
 		o.log = io.Discard
 	}
 	config := Config{
-		Referee: r.referee, History: s, Ready: o.ready, Versions: s.Versions, Tokens: knownTokens(t),
+		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Tokens: knownTokens(t),
 		Logger: slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.config != nil {

@@ -46,4 +46,6 @@ var scopesOf = map[string][]string{
 	refereev1.AuditService_GetGameRecord_FullMethodName: auditors,
 	refereev1.AuditService_RecallPlayer_FullMethodName:  auditors,
 	refereev1.AuditService_FindMatch_FullMethodName:     auditors,
+	refereev1.AuditService_VerifyGame_FullMethodName:    auditors,
+	refereev1.AuditService_ExportGames_FullMethodName:   auditors,
 }

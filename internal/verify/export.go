@@ -61,7 +61,7 @@ type ExportedGame struct {
 // Export returns the ended games of a match, and its log of compensations last.
 // include gives the proof that the log of finished games holds a game; nil for
 // none. An unsound record is exported as it is, but for what people read.
-func Export(r *referee.Record, include func(game int) *Inclusion) ([]ExportedGame, error) {
+func Export(r *referee.Record, include func(game int) *Inclusion) []ExportedGame {
 	m := MatchOf(r)
 	c := newChecker(m, nil)
 	readable := map[int]*Readable{}
@@ -90,7 +90,7 @@ func Export(r *referee.Record, include func(game int) *Inclusion) ([]ExportedGam
 		out := exported(m, &Game{Log: m.Compensations})
 		games = append(games, ExportedGame{JSON: encode(out)})
 	}
-	return games, nil
+	return games
 }
 
 func encode(g *exportedGame) []byte {

@@ -1083,6 +1083,364 @@ func (x *AuditServiceFindMatchResponse) GetServerTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// VerifyGameRequest asks for a game to be verified.
+type VerifyGameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number; 0 for every game of the match. What is found of the match as a
+	// whole, and of games before that the game rests on, is told too.
+	Game          uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyGameRequest) Reset() {
+	*x = VerifyGameRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyGameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyGameRequest) ProtoMessage() {}
+
+func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyGameRequest.ProtoReflect.Descriptor instead.
+func (*VerifyGameRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *VerifyGameRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *VerifyGameRequest) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+// VerifyGameResponse is what verifying came to.
+type VerifyGameResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether nothing was found.
+	Sound bool `protobuf:"varint,1,opt,name=sound,proto3" json:"sound,omitempty"`
+	// What is wrong, at most 1000.
+	Findings []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	// What could not be checked, and why.
+	Notes []string `protobuf:"bytes,3,rep,name=notes,proto3" json:"notes,omitempty"`
+	// Events that were verified.
+	Events uint32 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyGameResponse) Reset() {
+	*x = VerifyGameResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyGameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyGameResponse) ProtoMessage() {}
+
+func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyGameResponse.ProtoReflect.Descriptor instead.
+func (*VerifyGameResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *VerifyGameResponse) GetSound() bool {
+	if x != nil {
+		return x.Sound
+	}
+	return false
+}
+
+func (x *VerifyGameResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *VerifyGameResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *VerifyGameResponse) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *VerifyGameResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// Finding is a fault of a record.
+type Finding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Game at fault; 0 for the match as a whole.
+	Game uint32 `protobuf:"varint,1,opt,name=game,proto3" json:"game,omitempty"`
+	// Event at fault; 0 for the game as a whole. In game 0 it is one of the log of
+	// compensations.
+	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// What is at fault, such as "hash", "turned" or "settlement.lines[0].amount".
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// What had to be there, for people.
+	Expected string `protobuf:"bytes,4,opt,name=expected,proto3" json:"expected,omitempty"`
+	// What is there, for people.
+	Found         string `protobuf:"bytes,5,opt,name=found,proto3" json:"found,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Finding) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *Finding) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Finding) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Finding) GetExpected() string {
+	if x != nil {
+		return x.Expected
+	}
+	return ""
+}
+
+func (x *Finding) GetFound() string {
+	if x != nil {
+		return x.Found
+	}
+	return ""
+}
+
+// ExportGamesRequest asks for ended games.
+type ExportGamesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One match; excludes filter.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Matches; their ended games are exported.
+	Filter *HistoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// resume_token of the last message of a stream that broke; empty to begin.
+	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGamesRequest) Reset() {
+	*x = ExportGamesRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGamesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGamesRequest) ProtoMessage() {}
+
+func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGamesRequest.ProtoReflect.Descriptor instead.
+func (*ExportGamesRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ExportGamesRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExportGamesRequest) GetFilter() *HistoryFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ExportGamesRequest) GetResumeToken() string {
+	if x != nil {
+		return x.ResumeToken
+	}
+	return ""
+}
+
+// ExportGamesResponse is one game.
+type ExportGamesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number; 0 for the match's log of compensations, which comes last.
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// One JSON object, without the end of the line.
+	Json []byte `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
+	// Where to go on after this message. It belongs to the query.
+	ResumeToken   string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGamesResponse) Reset() {
+	*x = ExportGamesResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGamesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGamesResponse) ProtoMessage() {}
+
+func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGamesResponse.ProtoReflect.Descriptor instead.
+func (*ExportGamesResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ExportGamesResponse) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExportGamesResponse) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *ExportGamesResponse) GetJson() []byte {
+	if x != nil {
+		return x.Json
+	}
+	return nil
+}
+
+func (x *ExportGamesResponse) GetResumeToken() string {
+	if x != nil {
+		return x.ResumeToken
+	}
+	return ""
+}
+
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
 
 const file_referee_v1_audit_service_proto_rawDesc = "" +
@@ -1174,19 +1532,47 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x1dAuditServiceFindMatchResponse\x12'\n" +
 	"\x05match\x18\x01 \x01(\v2\x11.referee.v1.MatchR\x05match\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime*\x94\x01\n" +
+	"serverTime\"B\n" +
+	"\x11VerifyGameRequest\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\"\xc6\x01\n" +
+	"\x12VerifyGameResponse\x12\x14\n" +
+	"\x05sound\x18\x01 \x01(\bR\x05sound\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.referee.v1.FindingR\bfindings\x12\x14\n" +
+	"\x05notes\x18\x03 \x03(\tR\x05notes\x12\x16\n" +
+	"\x06events\x18\x04 \x01(\rR\x06events\x12;\n" +
+	"\vserver_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"u\n" +
+	"\aFinding\x12\x12\n" +
+	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
+	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\x85\x01\n" +
+	"\x12ExportGamesRequest\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x121\n" +
+	"\x06filter\x18\x02 \x01(\v2\x19.referee.v1.HistoryFilterR\x06filter\x12!\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\"{\n" +
+	"\x13ExportGamesResponse\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
+	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xb3\x03\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x042\xd2\x04\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
 	"\rGetGameRecord\x12 .referee.v1.GetGameRecordRequest\x1a!.referee.v1.GetGameRecordResponse\x12Q\n" +
 	"\fRecallPlayer\x12\x1f.referee.v1.RecallPlayerRequest\x1a .referee.v1.RecallPlayerResponse\x12`\n" +
-	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponse\x12K\n" +
+	"\n" +
+	"VerifyGame\x12\x1d.referee.v1.VerifyGameRequest\x1a\x1e.referee.v1.VerifyGameResponse\x12P\n" +
+	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_audit_service_proto_rawDescOnce sync.Once
@@ -1201,7 +1587,7 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
 	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
@@ -1217,56 +1603,68 @@ var file_referee_v1_audit_service_proto_goTypes = []any{
 	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
 	(*AuditServiceFindMatchRequest)(nil),  // 12: referee.v1.AuditServiceFindMatchRequest
 	(*AuditServiceFindMatchResponse)(nil), // 13: referee.v1.AuditServiceFindMatchResponse
-	(*timestamppb.Timestamp)(nil),         // 14: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 15: referee.v1.MatchStatus
-	(*Match)(nil),                         // 16: referee.v1.Match
-	(EndReason)(0),                        // 17: referee.v1.EndReason
-	(GameStatus)(0),                       // 18: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 19: referee.v1.GameResult
-	(*Game)(nil),                          // 20: referee.v1.Game
-	(*Event)(nil),                         // 21: referee.v1.Event
-	(*Ruleset)(nil),                       // 22: referee.v1.Ruleset
+	(*VerifyGameRequest)(nil),             // 14: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 15: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 16: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 17: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 18: referee.v1.ExportGamesResponse
+	(*timestamppb.Timestamp)(nil),         // 19: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 20: referee.v1.MatchStatus
+	(*Match)(nil),                         // 21: referee.v1.Match
+	(EndReason)(0),                        // 22: referee.v1.EndReason
+	(GameStatus)(0),                       // 23: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 24: referee.v1.GameResult
+	(*Game)(nil),                          // 25: referee.v1.Game
+	(*Event)(nil),                         // 26: referee.v1.Event
+	(*Ruleset)(nil),                       // 27: referee.v1.Ruleset
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	14, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	14, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	19, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	19, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	15, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	16, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	20, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	21, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
 	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	17, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	22, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
 	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	18, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	19, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	14, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	14, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	23, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	24, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	19, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	19, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
 	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	14, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	16, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	20, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	21, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	22, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	21, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	19, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	21, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	25, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	26, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	27, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	26, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
 	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	14, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	16, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	14, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	2,  // 24: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 25: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 26: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 27: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 28: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	3,  // 29: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 30: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 31: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 32: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 33: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	19, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	21, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	19, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	16, // 24: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	19, // 25: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	1,  // 26: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	2,  // 27: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	4,  // 28: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	7,  // 29: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	10, // 30: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	12, // 31: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	14, // 32: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	17, // 33: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	3,  // 34: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	5,  // 35: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	8,  // 36: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	11, // 37: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	13, // 38: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	15, // 39: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	18, // 40: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -1287,7 +1685,7 @@ func file_referee_v1_audit_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
