@@ -31,6 +31,8 @@ type table struct {
 	outages []referee.Outage
 	// settlements as the endings made them
 	settlements []referee.RecordedSettlement
+	// commit, if set, takes each change as a store does.
+	commit func(referee.Change) error
 }
 
 func preset(t testing.TB, id string) *referee.Rules {
@@ -48,11 +50,17 @@ func preset(t testing.TB, id string) *referee.Rules {
 
 func newTable(t testing.TB, r *referee.Rules, seed uint64) *table {
 	t.Helper()
+	return newTableIn(t, r, seed, t0, nil)
+}
+
+// newTableIn is newTable for a match that a store takes too.
+func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, commit func(referee.Change) error) *table {
+	t.Helper()
 	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tb := &table{t: t, keys: keys, now: t0, dice: rand.New(rand.NewPCG(seed, 1)), logs: make([][]referee.Event, 1)}
+	tb := &table{t: t, keys: keys, now: at, dice: rand.New(rand.NewPCG(seed, 1)), logs: make([][]referee.Event, 1), commit: commit}
 	c := &referee.CreateMatch{
 		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben"},
 		Rules: r, Stake: 100, Balances: []int64{900, 900}, FirstSeat: rules.NoSeat, TableRef: "table 1",
@@ -64,9 +72,24 @@ func newTable(t testing.TB, r *referee.Rules, seed uint64) *table {
 	if r.Stakes == (series.Stakes{}) {
 		c.Stake, c.Charges = 0, series.Charges{}
 	}
-	d, err := referee.Create(c, tb.request(), tb.env())
+	id := tb.request()
+	binary.BigEndian.PutUint64(id[:], uint64(at/1000)<<16|0x7000|uint64(id[7])) // a UUIDv7 of its time
+	d, err := referee.Create(c, id, tb.env())
+	tb.commitAs(d, c)
 	tb.keep(d, err)
 	return tb
+}
+
+// commitAs hands a decision to the store, without the guards in time, which the
+// instants of tests miss.
+func (tb *table) commitAs(d referee.Decision, create *referee.CreateMatch) {
+	tb.t.Helper()
+	if tb.commit == nil || len(d.Events) == 0 {
+		return
+	}
+	if err := tb.commit(referee.Change{State: &d.State, Events: d.Events, Create: create}); err != nil {
+		tb.t.Fatal(err)
+	}
 }
 
 func (tb *table) env() referee.Env {
@@ -88,6 +111,12 @@ func (tb *table) keep(d referee.Decision, err error) *referee.Refusal {
 	tb.t.Helper()
 	if err != nil {
 		tb.t.Fatal(err)
+	}
+	if tb.state != nil {
+		tb.commitAs(d, nil)
+	}
+	if len(d.Events) > 0 {
+		d.State.Version++
 	}
 	for i := range d.Events {
 		e := d.Events[i]

@@ -14,11 +14,11 @@ func Record(r *referee.Record, log LogVerifier) *Report {
 	c := newChecker(MatchOf(r), log)
 	c.run()
 	c.games(r)
+	c.createdColumns(r)
 	if c.state == nil {
 		return &c.Report
 	}
-	c.matchRow(r)
-	c.participants(r)
+	c.endedColumns(r)
 	c.compensationRows(r)
 	c.stateRow(r)
 	return &c.Report
@@ -67,44 +67,57 @@ func (r row) bytes(column string, expected [32]byte, found []byte) {
 	r.is(column, expected, fmt.Sprintf("%x", found))
 }
 
-func (c *checker) matchRow(r *referee.Record) {
-	s, m := c.state, &r.Match
-	w := row{c, 0, "matches"}
-	w.is("created_at", s.Created, m.Created)
-	w.is("ended_at", s.Ended, m.Ended)
-	w.is("stake", s.Stake, m.Stake)
-	w.is("fee", s.Charges.Fee, m.Fee)
-	w.is("scene_fee", s.Charges.SceneFee, m.SceneFee)
-	w.is("disconnection_penalty", s.Charges.DisconnectionPenalty, m.Penalty)
-	w.is("engine_version", s.EngineVersion, m.EngineVersion)
-	w.is("status", s.Status, m.Status)
-	w.is("winners", s.Winners, m.Winners)
-	w.is("platform", s.Platform, m.Platform)
-	w.is("external_ref", s.ExternalRef, m.ExternalRef)
-	w.is("table_ref", s.TableRef, m.TableRef)
-	w.is("ruleset_id", s.Rules.ID, m.RulesetID)
-	w.bytes("ruleset_hash", s.Rules.Hash, m.RulesetHash)
-	w.is("player_ids", s.Players, m.Players)
-	w.is("end_note", s.EndNote, m.EndNote)
-	named := rules.NoSeat
-	if s.Rules.FirstMover == referee.FirstMoverNamed {
-		named = s.FirstSeat
+// createdColumns compares what a match was made from with its first event.
+func (c *checker) createdColumns(r *referee.Record) {
+	if len(r.Logs) < 2 || len(r.Logs[1]) == 0 {
+		return
 	}
-	w.is("first_seat", named, m.FirstSeat)
+	d, err := r.Logs[1][0].Created()
+	if err != nil {
+		return // found by the replay
+	}
+	m := &r.Match
+	w := row{c, 0, "matches"}
+	w.is("created_at", r.Logs[1][0].Time, m.Created)
+	w.is("stake", d.Stake, m.Stake)
+	w.is("fee", d.Charges.Fee, m.Fee)
+	w.is("scene_fee", d.Charges.SceneFee, m.SceneFee)
+	w.is("disconnection_penalty", d.Charges.DisconnectionPenalty, m.Penalty)
+	w.is("engine_version", d.EngineVersion, m.EngineVersion)
+	w.is("first_seat", d.FirstSeat, m.FirstSeat)
+	w.is("platform", d.Platform, m.Platform)
+	w.is("external_ref", d.ExternalRef, m.ExternalRef)
+	w.is("table_ref", d.TableRef, m.TableRef)
+	w.bytes("ruleset_hash", d.RulesetHash, m.RulesetHash)
+	w.is("player_ids", d.Players, m.Players)
+	if c.rules != nil && c.rules.Hash == d.RulesetHash {
+		w.is("ruleset_id", c.rules.ID, m.RulesetID)
+	}
+	c.participants(r, &d)
 }
 
-func (c *checker) participants(r *referee.Record) {
+// participants compares the rows by which a player's matches are found.
+func (c *checker) participants(r *referee.Record, d *referee.Created) {
 	w := row{c, 0, "participants"}
-	for seat := range max(len(c.state.Players), len(r.Participants)) {
+	for seat := range max(len(d.Players), len(r.Participants)) {
 		want, got := "none", "none"
-		if seat < len(c.state.Players) {
-			want = fmt.Sprint(referee.Participant{Platform: c.state.Platform, Player: c.state.Players[seat], Seat: rules.Seat(seat)})
+		if seat < len(d.Players) {
+			want = fmt.Sprint(referee.Participant{Platform: d.Platform, Player: d.Players[seat], Seat: rules.Seat(seat)})
 		}
 		if seat < len(r.Participants) {
 			got = fmt.Sprint(r.Participants[seat])
 		}
-		w.is(fmt.Sprintf("[%d]", seat), want, got)
+		w.is(fmt.Sprintf("seat %d", seat), want, got)
 	}
+}
+
+// endedColumns compares what a match came to with the state that its logs give.
+func (c *checker) endedColumns(r *referee.Record) {
+	w := row{c, 0, "matches"}
+	w.is("status", c.state.Status, r.Match.Status)
+	w.is("winners", c.state.Winners, r.Match.Winners)
+	w.is("ended_at", c.state.Ended, r.Match.Ended)
+	w.is("end_note", c.state.EndNote, r.Match.EndNote)
 }
 
 // games compares the rows of games with their logs, whose details say what a
