@@ -155,7 +155,7 @@ func principals(r *referee.Record, g *played) map[string]string {
 
 // game reads an exported game back.
 func (x *exportedGame) game() (Game, error) {
-	g := Game{Number: x.Game, Readable: x.Readable, Inclusion: x.Inclusion, Settles: x.Game > 0}
+	g := Game{Number: x.Game, Readable: x.Readable, Inclusion: x.Inclusion, Settles: x.Game > 0, Ended: x.Game > 0}
 	if len(x.Events) != len(x.Hashes) {
 		return g, fmt.Errorf("%d events, but %d hashes", len(x.Events), len(x.Hashes))
 	}

@@ -239,13 +239,13 @@ var rehashed = []tampering{
 		return a.whole, 0, 2, "event"
 	}},
 	{"game exchanged for one of another match, rehashed", func(a *archive) (*table, int, int, string) {
-		log := a.log(a.other, 2)
+		log := a.log(a.other, 3)
 		for i := range log {
 			log[i].Match = a.whole.state.ID
-			log[i].Time += a.whole.logs[2][0].Time - a.other.logs[2][0].Time
+			log[i].Time += a.whole.logs[3][0].Time - a.other.logs[3][0].Time
 		}
-		a.write(a.whole, 2, log, 0)
-		return a.whole, 2, len(log), "server_seed"
+		a.write(a.whole, 3, log, 0)
+		return a.whole, 3, a.seq(a.other, 3, referee.EventGameEnded, 1), "server_seed"
 	}},
 	{"turned piece of a running game, rehashed", func(a *archive) (*table, int, int, string) {
 		a.edit(a.running, 2, 2, func(e *referee.Event) { e.Turned ^= 8 })

@@ -23,11 +23,12 @@ type Game struct {
 	Number     int
 	Log        []Entry
 	Settlement *referee.RecordedSettlement
-	// Settles says that a missing Settlement is one that the record lacks.
-	Settles   bool
-	Openings  []Opening
-	Readable  *Readable
-	Inclusion *Inclusion
+	// Settles says that a missing Settlement is one that the record lacks, Ended
+	// that it is recorded as a game that has ended.
+	Settles, Ended bool
+	Openings       []Opening
+	Readable       *Readable
+	Inclusion      *Inclusion
 }
 
 // Entry is an event as it was recorded: its canonical bytes and its hash.
