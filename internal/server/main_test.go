@@ -50,6 +50,7 @@ type room struct {
 	rules   refereev1.RulesServiceClient
 	audit   refereev1.AuditServiceClient
 	ids     atomic.Uint64
+	url     string // of the database
 }
 
 // options of a room; the zero value is a server as in production, its hub and
@@ -70,7 +71,8 @@ func quickLimits() limits {
 
 func newRoom(t testing.TB, o options) *room {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: pgtest.New(t).URL, MaxConns: 8})
+	url := pgtest.New(t).URL
+	s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 8})
 	must(t, err)
 	t.Cleanup(s.Close)
 	_, err = s.Beat(t.Context())
@@ -79,7 +81,7 @@ func newRoom(t testing.TB, o options) *room {
 	must(t, err)
 	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
 	must(t, err)
-	r := &room{t: t, store: s, referee: referee.New(s, presets, keys, s.Now)}
+	r := &room{t: t, store: s, referee: referee.New(s, presets, keys, s.Now), url: url}
 	if o.deal != nil {
 		r.referee = r.referee.WithDealer(o.deal)
 	}
