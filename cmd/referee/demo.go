@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 	// watchablePause lets a person follow the plies.
 	watchablePause = 150 * time.Millisecond
 	// briskPause shows the same match as an appetiser.
-	briskPause = 30 * time.Millisecond
+	briskPause = 50 * time.Millisecond
 )
 
 func demonstrate(ctx context.Context, call invocation) error {
@@ -44,7 +45,7 @@ func demonstrate(ctx context.Context, call invocation) error {
 		return &usageError{"there is no token: set --token or REFEREE_TOKEN"}
 	}
 	if *seed == 0 {
-		*seed = rand.Uint64()
+		*seed = anySeed()
 	}
 	options := call.demoOptions(*seed, *ascii, *fast)
 	options.Style.Colour = options.Style.Colour || *colour
@@ -53,6 +54,12 @@ func demonstrate(ctx context.Context, call invocation) error {
 	}
 	_, err = playDemo(ctx, *address, *token, options)
 	return err
+}
+
+func anySeed() uint64 {
+	var seed [8]byte
+	_, _ = rand.Read(seed[:]) // documented never to fail
+	return binary.BigEndian.Uint64(seed[:])
 }
 
 // demoOptions suits the output: on a terminal the board is redrawn in place, in

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,7 +33,7 @@ func dev(ctx context.Context, call invocation) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(call.out, "Postgres keeps its data in %s.\n", *dataDir)
+	tell(call.out, "Postgres keeps its data in %s.\n", *dataDir)
 	postgres, err := devpg.Start(ctx, devpg.Options{DataDir: *dataDir})
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func dev(ctx context.Context, call invocation) (err error) {
 		return err
 	}
 	defer running.Stop()
-	return demonstrateDev(ctx, call, running.Addr(), token, call.demoOptions(rand.Uint64(), *ascii, *fast))
+	return demonstrateDev(ctx, call, running.Addr(), token, call.demoOptions(anySeed(), *ascii, *fast))
 }
 
 // startDev migrates and starts a replica with a key and a token of its own.

@@ -71,7 +71,7 @@ func run(ctx context.Context, call invocation) int {
 	}
 	at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
 	if at < 0 {
-		fmt.Fprintf(call.err, "referee: there is no command %q\n", name)
+		tell(call.err, "referee: there is no command %q\n", name)
 		writeUsage(call.err)
 		return exitUsage
 	}
@@ -87,20 +87,25 @@ func report(out io.Writer, name string, err error) int {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
-		fmt.Fprintf(out, "referee %s: %v\n", name, err)
+		tell(out, "referee %s: %v\n", name, err)
 		return exitUsage
 	default:
-		fmt.Fprintf(out, "referee %s: %v\n", name, err)
+		tell(out, "referee %s: %v\n", name, err)
 		return exitFailed
 	}
 }
 
+// tell writes to a terminal; one that is gone can't be told that either.
+func tell(out io.Writer, format string, arguments ...any) {
+	_, _ = fmt.Fprintf(out, format, arguments...)
+}
+
 func writeUsage(out io.Writer) {
-	fmt.Fprint(out, "Usage: referee COMMAND [flags]\n\n")
+	tell(out, "Usage: referee COMMAND [flags]\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(out, "  %-12s %s\n", c.name, c.summary)
+		tell(out, "  %-12s %s\n", c.name, c.summary)
 	}
-	fmt.Fprint(out, "\nreferee COMMAND --help lists a command's flags.\n"+
+	tell(out, "\nreferee COMMAND --help lists a command's flags.\n"+
 		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings.\n")
 }
 
@@ -119,7 +124,7 @@ func (call invocation) parseFlags(flags *flag.FlagSet, others string) error {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(call.arguments)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), others)
+		tell(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), others)
 		flags.SetOutput(call.out)
 		flags.PrintDefaults()
 		return err

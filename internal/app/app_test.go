@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // limit ends a test that waits for something that does not come.
-const limit = time.Minute
+const limit = 5 * time.Minute
 
 // table is what the replicas of one test share: a database, keys and a token.
 type table struct {
@@ -142,7 +142,7 @@ func TestStopEndsWatches(t *testing.T) {
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	client := refereev1.NewMatchServiceClient(dial(t, a))
 	ctx := tt.context(t)
-	created := create(t, ctx, client, preset("7club-standard"))
+	created := create(ctx, t, client, preset("7club-standard"))
 	watch, err := client.WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: created.GetMatch().GetMatchId()})
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestStartRefuses(t *testing.T) {
 func TestStartRefusesWithoutTheKeyOfAGame(t *testing.T) {
 	tt := newTable(t)
 	a := tt.start(t, slog.New(slog.DiscardHandler))
-	create(t, tt.context(t), refereev1.NewMatchServiceClient(dial(t, a)), preset("7club-standard"))
+	create(tt.context(t), t, refereev1.NewMatchServiceClient(dial(t, a)), preset("7club-standard"))
 	a.Stop()
 	old := tt.config.Keys
 	tt.config.Keys = NewKey("other")
@@ -253,14 +253,14 @@ func TestTwoReplicas(t *testing.T) {
 	defer second.Stop()
 	at := []refereev1.MatchServiceClient{refereev1.NewMatchServiceClient(dial(t, first)), refereev1.NewMatchServiceClient(dial(t, second))}
 	ctx := tt.context(t)
-	created := create(t, ctx, at[0], quick(t, ctx, refereev1.NewRulesServiceClient(dial(t, first))))
+	created := create(ctx, t, at[0], quick(ctx, t, refereev1.NewRulesServiceClient(dial(t, first))))
 	watch, err := at[1].WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: created.GetMatch().GetMatchId()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	game := startGame(t, ctx, at[1], created.GetGame())
+	game := startGame(ctx, t, at[1], created.GetGame())
 	for ply := range 2 {
-		game = flip(t, ctx, at[ply%2], game, fmt.Sprintf("a%d", ply+1))
+		game = flip(ctx, t, at[ply%2], game, fmt.Sprintf("a%d", ply+1))
 	}
 	deadline := game.GetClock().GetDeadlineTime().AsTime()
 	for {
@@ -294,7 +294,7 @@ func TestStaleIsRefusedAcrossReplicas(t *testing.T) {
 	defer second.Stop()
 	at := []refereev1.MatchServiceClient{refereev1.NewMatchServiceClient(dial(t, first)), refereev1.NewMatchServiceClient(dial(t, second))}
 	ctx := tt.context(t)
-	game := startGame(t, ctx, at[0], create(t, ctx, at[0], preset("7club-standard")).GetGame())
+	game := startGame(ctx, t, at[0], create(ctx, t, at[0], preset("7club-standard")).GetGame())
 	errs := make([]error, len(at))
 	var racing sync.WaitGroup
 	for i, client := range at {

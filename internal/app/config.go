@@ -126,7 +126,7 @@ func kindOf(f *flag.Flag) string {
 }
 
 func describeFlags(flags *flag.FlagSet, out io.Writer) {
-	fmt.Fprintf(out, "Usage: referee serve [flags]\n\nEach flag has a variable of the environment, "+
+	_, _ = fmt.Fprintf(out, "Usage: referee serve [flags]\n\nEach flag has a variable of the environment, "+
 		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", variableOf("max-conns"), "max-conns", keyHelp)
 	flags.PrintDefaults()
 }

@@ -153,9 +153,9 @@ func TestConfigIsPrintedRedacted(t *testing.T) {
 			config.String(), fmt.Sprint(config), fmt.Sprintf("%+v %#v %s %q %x %d", config, config, config, config, config, config),
 			fmt.Sprintf("%+v", &config), fmt.Sprintf("%v", []Config{config}), string(asJSON), logged.String(),
 		}
-		for _, print := range prints {
-			if strings.Contains(print, secret) || strings.Contains(print, fmt.Sprintf("%x", secret)) {
-				t.Errorf("%s is printed as %s", url, print)
+		for _, printed := range prints {
+			if strings.Contains(printed, secret) || strings.Contains(printed, fmt.Sprintf("%x", secret)) {
+				t.Errorf("%s is printed as %s", url, printed)
 			}
 		}
 	}

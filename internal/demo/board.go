@@ -22,7 +22,7 @@ func parseBoard(text string) (b board, err error) {
 	if len(letters) != len(b) {
 		return b, fmt.Errorf("a board of %d squares, not %d", len(letters), len(b))
 	}
-	for i := range len(b) {
+	for i := range b {
 		letter := letters[i]
 		if letter != faceDown && letter != emptySquare && !strings.ContainsRune(redLetters, rune(upper(letter))) {
 			return b, fmt.Errorf("a board with the letter %q", letter)

@@ -110,7 +110,7 @@ func outranks(attacker, target byte) bool {
 // between counts the pieces on the line between two squares; -1 when they are
 // not on one file or rank.
 func between(b board, from, to int) int {
-	step := 0
+	var step int
 	switch {
 	case from%files == to%files:
 		step = files
@@ -134,7 +134,7 @@ func between(b board, from, to int) int {
 // hopeless tells whether a side that plays the given colour should give up:
 // everything is face up, nothing has happened for a while, and it has less.
 func hopeless(b board, colour string, quiet uint32) bool {
-	const patience = 20
+	const patience = 24
 	own, enemy := 0, 0
 	for _, letter := range b {
 		switch {

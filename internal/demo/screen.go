@@ -41,12 +41,15 @@ func (s *screen) gameStarted(change *refereev1.Change) error {
 
 // acted shows a ply or a resignation.
 func (s *screen) acted(change *refereev1.Change) error {
-	said := describe(change)
+	said := s.describe(change)
 	if s.live {
 		return s.frame(change, said)
 	}
 	ply := plies(change)
-	s.listed = append(s.listed, fmt.Sprintf("%3d %-9s", ply, said))
+	if lastPly(change) != nil {
+		said = fmt.Sprintf("%3d %-9s", ply, said)
+	}
+	s.listed = append(s.listed, said)
 	over := change.GetGame().GetResult() != nil
 	if len(s.listed) == pliesPerLine || over || ply%pliesPerBoard == 0 {
 		err := s.print("%s\n", strings.TrimRight("  "+strings.Join(s.listed, " "), " "))
@@ -79,14 +82,14 @@ func (s *screen) board(change *refereev1.Change, before string) error {
 	return s.print("%s%s", before, drawing)
 }
 
-// describe says in a word what a change was.
-func describe(change *refereev1.Change) string {
+// describe says in a word or two what a change was.
+func (s *screen) describe(change *refereev1.Change) string {
 	if ply := lastPly(change); ply != nil {
 		return ply.GetNotation()
 	}
 	for _, event := range change.GetEvents() {
 		if event.GetKind() == refereev1.EventKind_EVENT_KIND_RESIGNED {
-			return "resigns"
+			return s.players[event.GetSeat()] + " resigns"
 		}
 	}
 	return ""

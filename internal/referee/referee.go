@@ -131,12 +131,12 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
+		if refusal := loaded.State.forbidden(h); refusal != nil {
+			return Answer{}, refusal
+		}
 		answer, found, err := r.replayed(ctx, loaded.State, c)
 		if err != nil || found {
 			return answer, err
-		}
-		if refusal := loaded.State.forbidden(h); refusal != nil {
-			return Answer{}, refusal
 		}
 		env, err := r.env(arrival, loaded.Outages)
 		if err != nil {

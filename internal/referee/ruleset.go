@@ -140,6 +140,14 @@ func CompileRules(r Ruleset) (*Rules, error) {
 	if len(content) > MaxRulesetBytes {
 		return nil, &RulesetError{[]FieldError{{"ruleset", fmt.Sprintf("must not be longer than %d bytes", MaxRulesetBytes)}}}
 	}
+	return compile(r, content)
+}
+
+// compile makes a ruleset ready whose stored form is content.
+func compile(r Ruleset, content []byte) (*Rules, error) {
+	if r.DarkChess == nil {
+		return nil, &RulesetError{[]FieldError{{"family", "must be set: the rules of a board are missing"}}}
+	}
 	game, err := banqi.Compile(*r.DarkChess)
 	if err != nil {
 		return nil, fmt.Errorf("compile board rules: %w", err)
@@ -149,16 +157,33 @@ func CompileRules(r Ruleset) (*Rules, error) {
 
 // ParseRules reads a ruleset's JSON form; unknown fields are refused.
 func ParseRules(content []byte) (*Rules, error) {
-	var r Ruleset
+	r, err := decodeRuleset(content)
+	if err != nil {
+		return nil, err
+	}
+	return CompileRules(r)
+}
+
+// StoredRules makes a ruleset ready that a match was created under. Its content
+// stays what it was, byte for byte, whatever fields and limits have come since.
+func StoredRules(content []byte) (*Rules, error) {
+	r, err := decodeRuleset(content)
+	if err != nil {
+		return nil, err
+	}
+	return compile(r, slices.Clone(content))
+}
+
+func decodeRuleset(content []byte) (r Ruleset, err error) {
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return nil, &RulesetError{[]FieldError{{"ruleset", err.Error()}}}
+		return r, &RulesetError{[]FieldError{{"ruleset", err.Error()}}}
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, &RulesetError{[]FieldError{{"ruleset", "must be one JSON value"}}}
+		return r, &RulesetError{[]FieldError{{"ruleset", "must be one JSON value"}}}
 	}
-	return CompileRules(r)
+	return r, nil
 }
 
 //go:embed presets/*.json

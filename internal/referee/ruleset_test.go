@@ -97,3 +97,19 @@ func TestHashFollowsContent(t *testing.T) {
 		t.Fatalf("two rulesets of one hash: %v", err)
 	}
 }
+
+// TestStoredRulesKeepTheirBytes reads back a form that today's encoder would
+// not write, as of a time before a field was added.
+func TestStoredRulesKeepTheirBytes(t *testing.T) {
+	old := strings.Replace(string(preset(t, sevenClub).Content), `"draw_offers":{"limit":3},`, `"draw_offers": {"limit":3},`, 1)
+	r, err := StoredRules([]byte(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(r.Content) != old || r.Hash == preset(t, sevenClub).Hash {
+		t.Fatal("a stored ruleset was written anew")
+	}
+	if _, err := StoredRules([]byte(`{"first_mover": "named"}`)); err == nil {
+		t.Fatal("a stored ruleset without a board is ready to judge by")
+	}
+}

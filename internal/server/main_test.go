@@ -6,10 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,13 +22,22 @@ import (
 	"referee.example/internal/store"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+// TestMain also finds goroutines that outlive their server.
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // The tokens of the tests by name, and whose they are.
 var testTokens = []Token{
@@ -65,7 +76,7 @@ type options struct {
 
 func quickLimits() limits {
 	l := standardLimits
-	l.poll, l.ready = 5*time.Millisecond, 10*time.Millisecond
+	l.poll, l.ready = 20*time.Millisecond, 100*time.Millisecond
 	return l
 }
 
@@ -75,8 +86,7 @@ func newRoom(t testing.TB, o options) *room {
 	s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 8})
 	must(t, err)
 	t.Cleanup(s.Close)
-	_, err = s.Beat(t.Context())
-	must(t, err)
+	beat(t, s)
 	presets, err := referee.LoadPresets()
 	must(t, err)
 	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
@@ -104,6 +114,32 @@ func newRoom(t testing.TB, o options) *room {
 	r.server = newServer(config, o.limits)
 	r.serve()
 	return r
+}
+
+// beat keeps the replica's heart beating, as its application does: a gap would
+// pause the clocks of running games.
+func beat(t testing.TB, s *store.Store) {
+	t.Helper()
+	_, err := s.Beat(t.Context())
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		ticker := time.NewTicker(300 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_, _ = s.Beat(ctx) // a missed beat shows in the test that needed it
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		beating.Wait()
+	})
 }
 
 // serve starts the server and connects to it.

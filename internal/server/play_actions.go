@@ -36,7 +36,7 @@ func (m *matchService) PlayActions(stream grpc.BidiStreamingServer[refereev1.Pla
 			if !ok {
 				return p.ended(ctx)
 			}
-			p.start(ctx, r.GetPlay())
+			p.start(ctx, r)
 		case <-m.draining.Done():
 			return notReady("the replica is going down: open the stream at another")
 		case <-age.C:
@@ -94,7 +94,11 @@ func (p *playStream) ended(ctx context.Context) error {
 }
 
 // start begins to work on a request once there is room for it.
-func (p *playStream) start(ctx context.Context, r *refereev1.PlayActionRequest) {
+func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRequest) {
+	r := request.GetPlay()
+	if r == nil {
+		r = &refereev1.PlayActionRequest{} // refused like any other that lacks everything
+	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():

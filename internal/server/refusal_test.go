@@ -11,7 +11,9 @@ import (
 	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -53,19 +55,21 @@ func TestCreateMatchRefuses(t *testing.T) {
 		spoil func(*refereev1.CreateMatchRequest)
 		want  wanted
 	}{
-		"no request id":       {func(c *refereev1.CreateMatchRequest) { c.RequestId = "" }, invalid("request_id")},
-		"zero request id":     {func(c *refereev1.CreateMatchRequest) { c.RequestId = referee.ID{}.String() }, invalid("request_id")},
-		"capital request id":  {func(c *refereev1.CreateMatchRequest) { c.RequestId = strings.ToUpper(c.GetRequestId()) }, invalid("request_id")},
-		"bare request id":     {func(c *refereev1.CreateMatchRequest) { c.RequestId = strings.ReplaceAll(c.GetRequestId(), "-", "") }, invalid("request_id")},
-		"one player":          {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = c.GetPlayerIds()[:1] }, invalid("player_ids")},
-		"three players":       {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"a", "b", "c"} }, invalid("player_ids")},
-		"five players":        {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"a", "b", "c", "d", "e"} }, invalid("player_ids")},
-		"the same twice":      {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", "ann"} }, invalid("player_ids")},
-		"nameless player":     {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", ""} }, invalid("player_ids[1]")},
-		"long player":         {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", long} }, invalid("player_ids[1]")},
-		"NUL in a player":     {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", "b\x00"} }, invalid("player_ids[1]")},
-		"no rules":            {func(c *refereev1.CreateMatchRequest) { c.Rules = nil }, invalid("rules")},
-		"unknown preset":      {func(c *refereev1.CreateMatchRequest) { c.Rules = &refereev1.CreateMatchRequest_RulesetId{RulesetId: "x"} }, wanted{codes.NotFound, "NOT_FOUND", ""}},
+		"no request id":      {func(c *refereev1.CreateMatchRequest) { c.RequestId = "" }, invalid("request_id")},
+		"zero request id":    {func(c *refereev1.CreateMatchRequest) { c.RequestId = referee.ID{}.String() }, invalid("request_id")},
+		"capital request id": {func(c *refereev1.CreateMatchRequest) { c.RequestId = strings.ToUpper(c.GetRequestId()) }, invalid("request_id")},
+		"bare request id":    {func(c *refereev1.CreateMatchRequest) { c.RequestId = strings.ReplaceAll(c.GetRequestId(), "-", "") }, invalid("request_id")},
+		"one player":         {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = c.GetPlayerIds()[:1] }, invalid("player_ids")},
+		"three players":      {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"a", "b", "c"} }, invalid("player_ids")},
+		"five players":       {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"a", "b", "c", "d", "e"} }, invalid("player_ids")},
+		"the same twice":     {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", "ann"} }, invalid("player_ids")},
+		"nameless player":    {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", ""} }, invalid("player_ids[1]")},
+		"long player":        {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", long} }, invalid("player_ids[1]")},
+		"NUL in a player":    {func(c *refereev1.CreateMatchRequest) { c.PlayerIds = []string{"ann", "b\x00"} }, invalid("player_ids[1]")},
+		"no rules":           {func(c *refereev1.CreateMatchRequest) { c.Rules = nil }, invalid("rules")},
+		"unknown preset": {func(c *refereev1.CreateMatchRequest) {
+			c.Rules = &refereev1.CreateMatchRequest_RulesetId{RulesetId: "x"}
+		}, wanted{codes.NotFound, "NOT_FOUND", ""}},
 		"unsound ruleset":     {func(c *refereev1.CreateMatchRequest) { c.GetRuleset().GetDarkChess().Horse = "flying" }, wanted{codes.InvalidArgument, "INVALID_RULESET", "ruleset.dark_chess.horse"}},
 		"borrowed ruleset id": {func(c *refereev1.CreateMatchRequest) { c.GetRuleset().Id = "7club-standard" }, invalid("ruleset.id")},
 		"rush twice said":     {func(c *refereev1.CreateMatchRequest) { c.ChariotRush = proto.Bool(true) }, invalid("chariot_rush")},
@@ -429,11 +433,14 @@ func TestExpiryPending(t *testing.T) {
 	rules.Clock = &refereev1.ClockRules{TurnMs: 1, OnExpiry: "lose"}
 	table := r.started(func(c *refereev1.CreateMatchRequest) { c.Rules = &refereev1.CreateMatchRequest_Ruleset{Ruleset: rules} })
 	for {
-		_, err := r.match.PlayAction(r.as("east"), table.action(flip("a1")))
+		var trailer metadata.MD
+		_, err := r.match.PlayAction(r.as("east"), table.action(flip("a1")), grpc.Trailer(&trailer))
 		if status.Code(err) == codes.Unavailable {
 			wanted{codes.Unavailable, "EXPIRY_PENDING", ""}.check(t, err)
 			if delay := streamRefusal(status.Convert(err)).GetRetryDelayMs(); delay < 0 || delay > 250 {
 				t.Errorf("to retry after %d ms", delay)
+			} else if delay > 0 && len(trailer.Get("grpc-retry-pushback-ms")) != 1 {
+				t.Errorf("retrying clients are told nothing: %v", trailer)
 			}
 			return
 		}

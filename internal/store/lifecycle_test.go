@@ -70,7 +70,7 @@ func pointer[T any](v T) *T { return &v }
 func TestRowsOfAWholeMatch(t *testing.T) {
 	d := newDesk(t)
 	id := d.create(d.request(), d.now())
-	sealed := int(ask[int](d, `SELECT octet_length(sealed_seed) FROM games`))
+	sealed := ask[int](d, `SELECT octet_length(sealed_seed) FROM games`)
 	if sealed < 32 {
 		t.Fatalf("a sealed seed of %d bytes", sealed)
 	}

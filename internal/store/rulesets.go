@@ -23,7 +23,7 @@ func (s *Store) ruleset(ctx context.Context, hash [32]byte) (*referee.Rules, err
 	if err := s.pool.QueryRow(ctx, sqlRuleset, hash[:]).Scan(&content); err != nil {
 		return nil, wrap("read a ruleset", err)
 	}
-	r, err := referee.ParseRules([]byte(content))
+	r, err := referee.StoredRules([]byte(content))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRuleset, err)
 	}

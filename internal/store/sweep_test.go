@@ -137,7 +137,7 @@ func TestConcurrentSweeps(t *testing.T) {
 	d := newDesk(t)
 	var running, expired []referee.ID
 	for range 40 {
-		running = append(running, d.started(d.ago(time.Minute)))
+		running = append(running, d.started(d.now()))
 		expired = append(expired, d.started(d.ago(time.Hour)))
 	}
 	stores := []*Store{d.Store, d.open(2), d.open(2)}
@@ -157,7 +157,7 @@ func TestConcurrentSweeps(t *testing.T) {
 					}
 					var early int
 					if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM match_states
-						WHERE wake_at < deadline AND deadline > clock_timestamp()`).Scan(&early); err != nil {
+						WHERE wake_at <= clock_timestamp() AND deadline > clock_timestamp()`).Scan(&early); err != nil {
 						t.Error(err)
 						return
 					}

@@ -95,17 +95,17 @@ type HistoryFilter struct {
 	OpponentId string `protobuf:"bytes,3,opt,name=opponent_id,json=opponentId,proto3" json:"opponent_id,omitempty"`
 	// The platform's own reference.
 	ExternalRef string `protobuf:"bytes,4,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
-	// The platform's table.
+	// The platform's table, up to 128 bytes.
 	TableRef string `protobuf:"bytes,5,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
-	// Preset id.
+	// Preset id, up to 128 bytes.
 	RulesetId string `protobuf:"bytes,6,opt,name=ruleset_id,json=rulesetId,proto3" json:"ruleset_id,omitempty"`
-	// Smallest stake.
+	// Smallest stake, at least 0.
 	MinStake int64 `protobuf:"varint,7,opt,name=min_stake,json=minStake,proto3" json:"min_stake,omitempty"`
-	// Largest stake; 0 for any.
+	// Largest stake, not below min_stake; 0 for any.
 	MaxStake int64 `protobuf:"varint,8,opt,name=max_stake,json=maxStake,proto3" json:"max_stake,omitempty"`
-	// Created at or after.
+	// Created at or after, not before 1970.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// Created before.
+	// Created before; after from_time.
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
