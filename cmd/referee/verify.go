@@ -8,6 +8,9 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/mod/sumdb/note"
+
+	"referee.example/internal/tlog"
 	"referee.example/internal/verify"
 )
 
@@ -18,19 +21,26 @@ var errUnsound = errors.New("not every game is what it claims to be")
 func verifyFiles(_ context.Context, call invocation) error {
 	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
 	quiet := flags.Bool("quiet", false, "write only what is wrong")
-	if err := call.parseFlags(flags, " FILE..."); err != nil {
+	logKey := flags.String("log-key", "", "public `key` of the log of finished games, which must then hold every game")
+	files, err := call.parseFiles(flags, " FILE...")
+	if err != nil {
 		return err
 	}
-	if flags.NArg() == 0 {
+	if len(files) == 0 {
 		return &usageError{"name the files that `referee export` wrote; - is the standard input"}
 	}
 	run := verification{out: call.out, quiet: *quiet}
-	for _, name := range flags.Args() {
+	if *logKey != "" {
+		if run.log, err = tlog.ParsePublic(*logKey); err != nil {
+			return &usageError{"--log-key: " + err.Error()}
+		}
+	}
+	for _, name := range files {
 		if err := run.file(name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	_, err := fmt.Fprintf(call.out, "%d matches, %d games, %d events: %d findings\n", run.matches, run.games, run.events, run.findings)
+	_, err = fmt.Fprintf(call.out, "%d matches, %d games, %d events: %d findings\n", run.matches, run.games, run.events, run.findings)
 	switch {
 	case err != nil:
 		return err
@@ -46,6 +56,7 @@ func verifyFiles(_ context.Context, call invocation) error {
 type verification struct {
 	out                              io.Writer
 	quiet                            bool
+	log                              note.Verifier // nil where no key was named
 	matches, games, events, findings int
 }
 
@@ -62,7 +73,7 @@ func (v *verification) file(name string) error {
 }
 
 func (v *verification) match(m *verify.Match) error {
-	report := verify.Check(m, nil)
+	report := verify.Check(m, v.log)
 	v.matches++
 	v.games += report.Games
 	v.events += report.Events

@@ -15,19 +15,11 @@ import (
 	"referee.example/internal/app"
 	"referee.example/internal/demo"
 	"referee.example/internal/pgtest"
+	"referee.example/internal/tlog"
+	refereev1 "referee.example/proto/referee/v1"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
-
 const vectors = "../../internal/verify/testdata/match.jsonl"
-
-// call runs a command as the shell would.
-func call(t *testing.T, arguments ...string) (code int, out, errs string) {
-	t.Helper()
-	var outBuffer, errBuffer bytes.Buffer
-	code = run(t.Context(), invocation{arguments: arguments, getenv: func(string) string { return "" }, out: &outBuffer, err: &errBuffer})
-	return code, outBuffer.String(), errBuffer.String()
-}
 
 func file(t *testing.T, content []byte) string {
 	t.Helper()
@@ -57,12 +49,14 @@ func TestVerify(t *testing.T) {
 		{"no such file", []string{"/nonexistent/games"}, exitFailed, "", "no such file"},
 		{"no games", []string{file(t, nil)}, exitFailed, "", "hold no game"},
 		{"not JSON", []string{file(t, []byte("x\n"))}, exitFailed, "", "line 1"},
+		{"not in the log", []string{"--quiet", "--log-key", someLogKey(t), vectors}, exitFailed, "event 14: inclusion: expected a proof", ""},
+		{"no such key", []string{"--log-key", "x", vectors}, exitUsage, "", "--log-key"},
 		{"no files", nil, exitUsage, "", "name the files"},
 		{"wrong flag", []string{"--x"}, exitUsage, "", "-x"},
 	} {
-		code, out, errs := call(t, append([]string{"verify"}, c.arguments...)...)
-		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) {
-			t.Errorf("%s: exit code %d\n%s%s", c.name, code, out, errs)
+		got := call(t.Context(), nil, append([]string{"verify"}, c.arguments...)...)
+		if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.errs) {
+			t.Errorf("%s: exit code %d\n%s%s", c.name, got.code, got.out, got.err)
 		}
 	}
 }
@@ -74,9 +68,25 @@ func TestExportAndVerify(t *testing.T) {
 	if err := app.Migrate(t.Context(), database.URL); err != nil {
 		t.Fatal(err)
 	}
+	secret, err := tlog.NewKey("referee.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := tlog.ParseKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := tlog.ParsePublic(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's database is a copy of another, which may sign nothing unasked.
+	if _, err := app.ConfirmLog(t.Context(), database.URL, log, nil); err != nil {
+		t.Fatal(err)
+	}
 	token, tokens := app.NewDevToken()
 	a, err := app.Start(t.Context(), app.Config{Listen: "127.0.0.1:0", DatabaseURL: database.URL, MaxConns: 8,
-		Keys: app.NewKey("test"), TokenFile: file(t, tokens), DrainTimeout: 10 * time.Second}, slog.New(slog.DiscardHandler))
+		Keys: app.NewKey("test"), LogKeyFile: file(t, []byte(secret)), TokenFile: file(t, tokens), DrainTimeout: 10 * time.Second}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,15 +100,17 @@ func TestExportAndVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	last := match.GetGames()[len(match.GetGames())-1].GetGame()
+	awaitLogged(t, refereev1.NewAuditServiceClient(conn), match.GetMatchId(), last)
 	common := []string{"--addr", a.Addr(), "--token", token}
 	for _, which := range [][]string{nil, {"--match", match.GetMatchId()}, {"--player", "player-1", "--platform", match.GetPlatform()}} {
-		code, exported, errs := call(t, append(append([]string{"export"}, common...), which...)...)
-		if code != exitDone || strings.Count(exported, "\n") != len(match.GetGames()) {
-			t.Fatalf("%q: exit code %d, %d lines\n%s", which, code, strings.Count(exported, "\n"), errs)
+		exported := call(t.Context(), nil, append(append([]string{"export"}, common...), which...)...)
+		if exported.code != exitDone || strings.Count(exported.out, "\n") != len(match.GetGames()) {
+			t.Fatalf("%q: exit code %d, %d lines\n%s", which, exported.code, strings.Count(exported.out, "\n"), exported.err)
 		}
-		code, out, errs := call(t, "verify", file(t, []byte(exported)))
-		if code != exitDone || !strings.Contains(out, "match "+match.GetMatchId()) || !strings.Contains(out, ": sound") {
-			t.Errorf("%q: exit code %d\n%s%s", which, code, out, errs)
+		got := call(t.Context(), nil, "verify", "--log-key", key.Public(), file(t, []byte(exported.out)))
+		if got.code != exitDone || !strings.Contains(got.out, "match "+match.GetMatchId()) || !strings.Contains(got.out, ": sound") {
+			t.Errorf("%q: exit code %d\n%s%s", which, got.code, got.out, got.err)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -112,9 +124,42 @@ func TestExportAndVerify(t *testing.T) {
 		"match and player": {append(common, "--match", match.GetMatchId(), "--player", "x"), exitUsage, "excludes"},
 		"no such match":    {append(common, "--match", "01900000-0000-7000-8000-000000000000"), exitFailed, "NotFound"},
 	} {
-		code, _, errs := call(t, append([]string{"export"}, c.arguments...)...)
-		if code != c.code || !strings.Contains(errs, c.errs) {
-			t.Errorf("%s: exit code %d, %s", name, code, errs)
+		got := call(t.Context(), nil, append([]string{"export"}, c.arguments...)...)
+		if got.code != c.code || !strings.Contains(got.err, c.errs) {
+			t.Errorf("%s: exit code %d, %s", name, got.code, got.err)
+		}
+	}
+}
+
+// someLogKey is the public key of a log that holds nothing.
+func someLogKey(t *testing.T) string {
+	t.Helper()
+	secret, err := tlog.NewKey("referee.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := tlog.ParseKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Public()
+}
+
+// awaitLogged waits until a game has entered the log of finished games.
+func awaitLogged(t *testing.T, audit refereev1.AuditServiceClient, match string, game uint32) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(time.Minute)
+	for {
+		_, err := audit.ProveGame(t.Context(), &refereev1.ProveGameRequest{MatchId: match, Game: game})
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("game %d has not entered the log: %v", game, err)
 		}
 	}
 }

@@ -8,10 +8,13 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
 	"referee.example/internal/store"
+	"referee.example/internal/tlog"
 	"referee.example/migrations"
 )
 
@@ -56,6 +59,14 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
+	logKey, err := config.logKey()
+	if err != nil {
+		return nil, err
+	}
+	public, err := tlog.ParsePublic(logKey.Public())
+	if err != nil {
+		return nil, err
+	}
 	tokens, err := config.tokens()
 	if err != nil {
 		return nil, err
@@ -64,7 +75,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	logger.Info("starting", "config", config, "key", keys.Current())
+	logger.Info("starting", "config", config, "key", keys.Current(), "log_key", logKey.Public())
 	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: config.MaxConns})
 	if err != nil {
 		return nil, err
@@ -75,7 +86,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 		opened.Close()
 		return nil, err
 	}
-	a.serve(referee.New(opened, presets, keys, opened.Now), tokens)
+	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey, public)
 	return a, nil
 }
 
@@ -104,15 +115,16 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens) {
+func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public note.Verifier) {
 	a.server = server.New(server.Config{
 		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
-		Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
+		Log: tlog.NewLog(a.store), LogKey: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
+	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())
 }

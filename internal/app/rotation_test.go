@@ -48,15 +48,15 @@ func TestKeyRotation(t *testing.T) {
 	ctx := tt.context(t)
 	a := tt.start(t, quiet)
 	client := refereev1.NewMatchServiceClient(dial(t, a))
-	game := startGame(t, ctx, client, create(t, ctx, client, preset("7club-standard")).GetGame())
-	game = flip(t, ctx, client, game, "a1")
+	game := startGame(ctx, t, client, create(ctx, t, client, preset("7club-standard")).GetGame())
+	game = flip(ctx, t, client, game, "a1")
 	a.Stop()
 
 	before := tt.config.Keys
 	tt.config.Keys = NewKey("next") + before
 	a = tt.start(t, quiet)
 	client = refereev1.NewMatchServiceClient(dial(t, a))
-	game = flip(t, ctx, client, game, "b1")
+	game = flip(ctx, t, client, game, "b1")
 	ended, err := client.ReportDisconnect(ctx, &refereev1.ReportDisconnectRequest{
 		MatchId: game.GetMatchId(), Game: 1, RequestId: requestID(), ExpectedSeq: game.GetNextSeq(), Seats: []uint32{1}})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestKeyRotation(t *testing.T) {
 	if err != nil || !verdict.GetSound() {
 		t.Errorf("after the rotation: %v, %v", verdict, err)
 	}
-	other := create(t, ctx, client, preset("7club-standard"))
+	other := create(ctx, t, client, preset("7club-standard"))
 	if got := tt.keyIDs(t, other.GetMatch().GetMatchId()); !slices.Equal(got, []string{"next"}) {
 		t.Errorf("a new match is sealed under %q", got)
 	}

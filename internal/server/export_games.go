@@ -93,7 +93,11 @@ func (e *export) match(ctx context.Context, id referee.ID, after int) error {
 	if err != nil {
 		return err
 	}
-	for _, game := range verify.Export(record, nil) {
+	proofs, err := e.service.proofs(ctx, record)
+	if err != nil {
+		return err
+	}
+	for _, game := range verify.Export(record, proofs) {
 		key := referee.GameKey{Match: id, Game: game.Game}
 		if game.Game == 0 {
 			key.Game = lastOfMatch

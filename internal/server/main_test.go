@@ -20,6 +20,7 @@ import (
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
 	"referee.example/internal/store"
+	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
 	"go.uber.org/goleak"
@@ -105,7 +106,7 @@ func newRoom(t testing.TB, o options) *room {
 		o.log = io.Discard
 	}
 	config := Config{
-		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Tokens: knownTokens(t),
+		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Tokens: knownTokens(t),
 		Logger: slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.config != nil {

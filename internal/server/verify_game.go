@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"referee.example/internal/referee"
+	"referee.example/internal/tlog"
 	"referee.example/internal/verify"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -25,7 +26,11 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 	if game > 0 && game >= len(record.Logs) && game >= 1+len(record.Games) {
 		return nil, notFound()
 	}
-	report := verify.Record(record, nil)
+	proofs, err := a.proofs(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	report := verify.Record(record, proofs, a.logKey)
 	out := &refereev1.VerifyGameResponse{Sound: true, Notes: report.Notes, Events: uint32(report.Events)}
 	for _, f := range report.Findings {
 		if game > 0 && f.Game > game {
@@ -54,4 +59,24 @@ func (a *auditService) recordOf(ctx context.Context, id referee.ID) (*referee.Re
 		return nil, notFound()
 	}
 	return record, nil
+}
+
+// proofs returns the proofs that the log of finished games holds a match's
+// ended games, those that have entered it.
+func (a *auditService) proofs(ctx context.Context, record *referee.Record) (verify.Proofs, error) {
+	proofs := verify.Proofs{}
+	for i := range record.Games {
+		if record.Games[i].Status != referee.GameEnded {
+			continue
+		}
+		game := record.Games[i].Game
+		proof, _, err := a.gameLog.ProveGame(ctx, record.Match.ID, game, 0)
+		switch {
+		case err == nil:
+			proofs[game] = &proof
+		case !errors.Is(err, tlog.ErrNotLogged) && !errors.Is(err, tlog.ErrNoCheckpoint):
+			return nil, fmt.Errorf("proof of game %d of match %s: %w", game, record.Match.ID, err)
+		}
+	}
+	return proofs, nil
 }

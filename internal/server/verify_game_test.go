@@ -7,11 +7,13 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"referee.example/internal/referee"
 	"referee.example/internal/verify"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -193,5 +195,38 @@ func TestExportGames(t *testing.T) {
 	_, err = r.exported("auditor", &refereev1.ExportGamesRequest{MatchId: "01900000-0000-7000-8000-000000000000"})
 	if status.Code(err) != codes.NotFound {
 		t.Errorf("an absent match: %v", err)
+	}
+}
+
+// TestARewrittenGameIsFoundByTheLog changes what nothing else can tell, the time
+// of a ply within its turn, and makes every hash anew: the signed log of finished
+// games holds another head.
+func TestARewrittenGameIsFoundByTheLog(t *testing.T) {
+	l := newLogged(newRoom(t, options{}))
+	l.server.logKey = l.log
+	played := l.playedMatch()
+	l.step()
+	got, err := l.verify("auditor", played.id, 1)
+	must(t, err)
+	if !got.GetSound() || len(got.GetNotes()) != 1 {
+		t.Fatalf("as it was played: %v", got)
+	}
+	id, err := parseIDText(played.id)
+	must(t, err)
+	events, err := l.store.Events(t.Context(), id, 1, 1, 100)
+	must(t, err)
+	events[2].Time++
+	head := events[1].Hash
+	for i := 2; i < len(events); i++ {
+		head = referee.ChainHash(head, referee.EncodeEvent(&events[i]))
+		l.owner(`UPDATE events SET event_time = $3, hash = $4 WHERE match_id = $1 AND game = 1 AND seq = $2`,
+			played.id, events[i].Seq, time.UnixMicro(int64(events[i].Time)).UTC(), head[:])
+	}
+	l.owner(`UPDATE games SET head_hash = $2 WHERE match_id = $1 AND game = 1`, played.id, head[:])
+	got, err = l.verify("auditor", played.id, 1)
+	must(t, err)
+	if len(got.GetFindings()) != 1 || got.GetFindings()[0].GetWhat() != "inclusion" ||
+		got.GetFindings()[0].GetGame() != 1 || int(got.GetFindings()[0].GetSeq()) != len(events) {
+		t.Errorf("found %v", got)
 	}
 }

@@ -28,7 +28,7 @@
 // turn, who sent a call, a balance, a player's seed before the start. Those are
 // in the hash, so that they can't be changed without changing the head, which
 // the platform and its players hold and the log of finished games has
-// (Inclusion).
+// (package tlog).
 //
 // A game that still runs has no revealed seed: its log is replayed as it stands,
 // which finds what the chain, the rules of the board, the clocks and the rows

@@ -8,6 +8,7 @@ import (
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
+	"referee.example/internal/tlog"
 )
 
 // Format names the form of an exported game: one JSON object on a line. The
@@ -26,7 +27,7 @@ type exportedGame struct {
 	Openings   []exportedOpening   `json:"openings,omitempty"`
 	Settlement *exportedSettlement `json:"settlement,omitempty"`
 	Readable   *Readable           `json:"readable,omitempty"`
-	Inclusion  *Inclusion          `json:"inclusion,omitempty"`
+	Inclusion  *tlog.Inclusion     `json:"inclusion,omitempty"`
 }
 
 type exportedOpening struct {
@@ -59,9 +60,8 @@ type ExportedGame struct {
 }
 
 // Export returns the ended games of a match, and its log of compensations last.
-// include gives the proof that the log of finished games holds a game; nil for
-// none. An unsound record is exported as it is, but for what people read.
-func Export(r *referee.Record, include func(game int) *Inclusion) []ExportedGame {
+// proofs are those that the log of finished games holds them; nil for none. An unsound record is exported as it is, but for what people read.
+func Export(r *referee.Record, proofs Proofs) []ExportedGame {
 	m := MatchOf(r)
 	c := newChecker(m, nil)
 	readable := map[int]*Readable{}
@@ -81,9 +81,7 @@ func Export(r *referee.Record, include func(game int) *Inclusion) []ExportedGame
 		out := exported(m, g.Game)
 		out.Openings = openingsOf(m.ID, &g)
 		out.Readable = readable[g.Number]
-		if include != nil {
-			out.Inclusion = include(g.Number)
-		}
+		out.Inclusion = proofs[g.Number]
 		games = append(games, ExportedGame{Game: g.Number, JSON: encode(out)})
 	}
 	if len(m.Compensations) > 0 {

@@ -4,14 +4,25 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
+	"referee.example/internal/tlog"
 )
 
-// Record verifies everything that a store holds of a match.
-func Record(r *referee.Record, log LogVerifier) *Report {
-	c := newChecker(MatchOf(r), log)
+// Proofs are those that the log of finished games holds a match's games, by the
+// game's number.
+type Proofs map[int]*tlog.Inclusion
+
+// Record verifies everything that a store holds of a match; log as in Check.
+func Record(r *referee.Record, proofs Proofs, log note.Verifier) *Report {
+	m := MatchOf(r)
+	for i := range m.Games {
+		m.Games[i].Inclusion = proofs[m.Games[i].Number]
+	}
+	c := newChecker(m, log)
 	c.run()
 	c.games(r)
 	c.createdColumns(r)

@@ -296,7 +296,7 @@ func (a *archive) check(name string, tb *table, want *Finding) {
 	a.t.Helper()
 	record, err := a.store.Record(a.t.Context(), tb.state.ID)
 	a.must(err)
-	report := Record(record, nil)
+	report := Record(record, nil, nil)
 	found := false
 	for _, f := range report.Findings {
 		if want == nil {

@@ -3,7 +3,10 @@ package verify
 import (
 	"fmt"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"referee.example/internal/referee"
+	"referee.example/internal/tlog"
 )
 
 // Match is a recorded match, or its games up to one of them.
@@ -28,7 +31,7 @@ type Game struct {
 	Settles, Ended bool
 	Openings       []Opening
 	Readable       *Readable
-	Inclusion      *Inclusion
+	Inclusion      *tlog.Inclusion
 }
 
 // Entry is an event as it was recorded: its canonical bytes and its hash.
@@ -95,19 +98,20 @@ type checker struct {
 	endedAt int
 	// committed are the commitments to the games so far.
 	committed map[int][32]byte
-	log       LogVerifier
+	log       note.Verifier
 	// judged is told of each game that could be, the state being that after it.
 	judged func(*played)
 }
 
-// Check verifies a match. log checks inclusions; nil leaves them unchecked.
-func Check(m *Match, log LogVerifier) *Report {
+// Check verifies a match. log is the public key of the log of finished games;
+// without it (nil) nothing tells whether the log holds a game.
+func Check(m *Match, log note.Verifier) *Report {
 	c := newChecker(m, log)
 	c.run()
 	return &c.Report
 }
 
-func newChecker(m *Match, log LogVerifier) *checker {
+func newChecker(m *Match, log note.Verifier) *checker {
 	return &checker{match: m, log: log, committed: map[int][32]byte{}}
 }
 
