@@ -43,6 +43,8 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
+	{"export", "write ended games as a server has them to a file", export},
+	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
 	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
 	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},

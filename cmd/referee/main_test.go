@@ -41,7 +41,7 @@ func call(ctx context.Context, environment map[string]string, arguments ...strin
 // TestHelp compares what each command says of itself with its golden file.
 func TestHelp(t *testing.T) {
 	secret := map[string]string{databaseVariable: "postgres://u:hunter2@h/d", "REFEREE_TOKEN": "hunter2", "REFEREE_KEYS": "hunter2"}
-	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "healthcheck", "version"} {
+	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "export", "verify", "healthcheck", "version"} {
 		arguments, file := []string{name, "--help"}, name
 		if name == "" {
 			arguments, file = []string{"--help"}, "referee"
@@ -169,9 +169,13 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	logKey := filepath.Join(t.TempDir(), "log.key")
+	if made := call(t.Context(), nil, "log", "key", "--name", "referee.example/log", logKey); made.code != exitDone {
+		t.Fatalf("log key: %+v", made)
+	}
 	address := freeAddress(t)
 	environment := map[string]string{
-		databaseVariable: url, "REFEREE_KEYS": app.NewKey("test"), "REFEREE_TOKEN_FILE": tokens,
+		databaseVariable: url, "REFEREE_KEYS": app.NewKey("test"), "REFEREE_TOKEN_FILE": tokens, "REFEREE_LOG_KEY_FILE": logKey,
 		"REFEREE_LISTEN": address, "REFEREE_TOKEN": token,
 	}
 	got := call(t.Context(), environment, "healthcheck")

@@ -92,4 +92,5 @@ func (s *Store) Close() { s.pool.Close() }
 var (
 	_ referee.Store   = (*Store)(nil)
 	_ referee.History = (*Store)(nil)
+	_ referee.Records = (*Store)(nil)
 )
