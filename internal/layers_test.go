@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
 }

@@ -365,6 +365,9 @@ func (d *decision) add(e Event) (banqi.Effect, error) {
 	}
 	g := &s.Game
 	e.Captured, e.Ply = effect.Captured, g.Position.Ply()
+	if effect.Merit {
+		e.Detail = greatMerit()
+	}
 	if g.Status == GamePlaying || g.Status == GameAwaitingRuling || e.Kind == EventGameEnded {
 		e.Clocks = g.Clock.AppendStores(nil)
 	}

@@ -71,7 +71,8 @@ type Judgement struct {
 	Description string // of the refusal
 	Manner      banqi.Manner
 	Effect      banqi.Effect
-	Next        string // the state after it, as text
+	Next        string   // the state after it, as text
+	NextWords   []string // who is to move and what is legal, or how the game ended
 	NextSide    string
 	Notation    string
 }
@@ -97,6 +98,7 @@ func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.
 		return Judgement{}, InvalidField("turned", "%s", err)
 	}
 	j.Next = r.game.Text(&position)
+	j.NextWords = r.game.Words(&position)
 	j.NextSide = position.Colour(position.Turn()).String()
 	return j, nil
 }

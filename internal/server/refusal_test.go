@@ -28,7 +28,7 @@ type wanted struct {
 
 func invalid(field string) wanted { return wanted{codes.InvalidArgument, "INVALID_FIELD", field} }
 
-func (w wanted) check(t *testing.T, err error) {
+func (w wanted) check(t testing.TB, err error) {
 	t.Helper()
 	st := status.Convert(err)
 	if st.Code() != w.code || reasonOf(st) != w.reason {
