@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"referee.example/internal/clock"
 	"referee.example/internal/rules"
 )
 
@@ -95,7 +94,7 @@ func TestReplayRefusesSeatsThatAreNotThere(t *testing.T) {
 	tb.start()
 	for _, seat := range []rules.Seat{rules.NoSeat, 2, 3} {
 		s := *tb.state
-		e := Event{Match: s.ID, Game: 1, Seq: 3, Seat: seat, Kind: EventDrawOffered, Time: tb.now + clock.Time(second)}
+		e := Event{Match: s.ID, Game: 1, Seq: 3, Seat: seat, Kind: EventDrawOffered, Time: tb.now + second}
 		if err := s.Replay(&e); !errors.Is(err, errReplay) {
 			t.Errorf("seat %d: %v", seat, err)
 		}

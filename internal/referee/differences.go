@@ -51,8 +51,7 @@ func (s *State) parts() [][2]string {
 	named := make([][2]string, len(all))
 	for i, part := range all {
 		format := "%v"
-		switch part.value.(type) {
-		case [32]byte:
+		if _, hash := part.value.([32]byte); hash {
 			format = "%x"
 		}
 		named[i] = [2]string{part.name, fmt.Sprintf(format, part.value)}

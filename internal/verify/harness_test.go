@@ -76,7 +76,7 @@ func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, comm
 	binary.BigEndian.PutUint64(id[:], uint64(at/1000)<<16|0x7000|uint64(id[7])) // a UUIDv7 of its time
 	d, err := referee.Create(c, id, tb.env())
 	tb.commitAs(d, c)
-	tb.keep(d, err)
+	_ = tb.keep(d, err)
 	return tb
 }
 
@@ -218,7 +218,7 @@ func (tb *table) wait() {
 	if deadline, running := tb.state.Deadline(); running {
 		tb.now = deadline + clock.Grace
 	}
-	tb.keep(referee.Settle(tb.state, tb.env()))
+	_ = tb.keep(referee.Settle(tb.state, tb.env()))
 }
 
 // record is what was played, as a store would have it.

@@ -83,51 +83,54 @@ func (tb *table) step() {
 	case tb.state.Status.Over() || roll == 0:
 		tb.compensate()
 	case roll == 1 && tb.dice.IntN(4) == 0:
-		tb.do(&referee.VoidMatch{Header: tb.header(rules.NoSeat, false), Note: "power cut"})
+		tb.try(&referee.VoidMatch{Header: tb.header(rules.NoSeat, false), Note: "power cut"})
 	case present == referee.GameAwaitingStart && roll < 12:
-		tb.do(&referee.AbandonMatch{Header: tb.header(rules.NoSeat, false), Note: "gone", Balances: []int64{1, 900}})
+		tb.try(&referee.AbandonMatch{Header: tb.header(rules.NoSeat, false), Note: "gone", Balances: []int64{1, 900}})
 	case present == referee.GameAwaitingStart:
 		tb.start()
 	case present == referee.GameAwaitingRuling:
-		tb.do(&referee.RuleFoul{Header: tb.header(rules.NoSeat, false), Confirm: roll%2 == 0, Note: "seen"})
+		tb.try(&referee.RuleFoul{Header: tb.header(rules.NoSeat, false), Confirm: roll%2 == 0, Note: "seen"})
 	case roll < 12:
 		tb.wait()
 	case roll < 16:
 		tb.outage()
 	case roll < 18:
-		tb.do(&referee.ReportDisconnect{Header: tb.header(rules.NoSeat, false), Gone: rules.SeatSet(1 + tb.dice.IntN(3))})
+		tb.try(&referee.ReportDisconnect{Header: tb.header(rules.NoSeat, false), Gone: rules.SeatSet(1 + tb.dice.IntN(3))})
 	default:
 		tb.call(seat, roll)
 	}
 }
+
+// try carries a command out, whatever comes of it.
+func (tb *table) try(c referee.Command) { _ = tb.do(c) }
 
 // call makes a player's call, mostly a ply.
 func (tb *table) call(seat rules.Seat, roll int) {
 	h := tb.header(seat, false)
 	switch {
 	case roll < 25:
-		tb.do(&referee.OfferDraw{Header: h})
+		tb.try(&referee.OfferDraw{Header: h})
 	case tb.state.Game.DrawOffer == seat && roll < 80:
-		tb.do(&referee.WithdrawDraw{Header: h})
+		tb.try(&referee.WithdrawDraw{Header: h})
 	case tb.state.Game.DrawOffer == 1-seat && roll < 120:
-		tb.do(&referee.AnswerDraw{Header: h, Accept: roll%4 == 0})
+		tb.try(&referee.AnswerDraw{Header: h, Accept: roll%4 == 0})
 	case roll < 50:
-		tb.do(&referee.RequestCount{Header: h})
+		tb.try(&referee.RequestCount{Header: h})
 	case roll < 51:
-		tb.do(&referee.Resign{Header: h})
+		tb.try(&referee.Resign{Header: h})
 	case roll < 56:
-		tb.do(&referee.CallTime{Header: h, PortionMS: int64(tb.dice.IntN(20_000))})
+		tb.try(&referee.CallTime{Header: h, PortionMS: int64(tb.dice.IntN(20_000))})
 	case roll < 60:
-		tb.do(&referee.CallTime{Header: tb.header(rules.NoSeat, false)})
+		tb.try(&referee.CallTime{Header: tb.header(rules.NoSeat, false)})
 	default:
 		if tb.due(); tb.playing() {
-			tb.do(&referee.PlayAction{Header: tb.header(tb.turn(), true), Action: tb.choose(), ClientHash: []byte{1, 2}})
+			tb.try(&referee.PlayAction{Header: tb.header(tb.turn(), true), Action: tb.choose(), ClientHash: []byte{1, 2}})
 		}
 	}
 }
 
 // due lets time act on what is due already.
-func (tb *table) due() { tb.keep(referee.Settle(tb.state, tb.env())) }
+func (tb *table) due() { _ = tb.keep(referee.Settle(tb.state, tb.env())) }
 
 // outage records a time without replicas that ended now.
 func (tb *table) outage() {
@@ -147,5 +150,5 @@ func (tb *table) compensate() {
 	c := &referee.CompensateSettlement{Header: tb.header(rules.NoSeat, false),
 		Settlement: referee.SettlementID(tb.state.ID, game, false), Note: "wrong table"}
 	c.Game, c.Expected, c.Caller.Principal = game, tb.state.Compensations.Seq+1, int32(1+tb.dice.IntN(2))
-	tb.keep(referee.Compensate(tb.state, c, tb.env()))
+	_ = tb.keep(referee.Compensate(tb.state, c, tb.env()))
 }
