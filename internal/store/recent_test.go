@@ -9,10 +9,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"referee.example/internal/clock"
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
+	"referee.example/internal/series"
 )
 
 // chair is a referee on a store of the desk's database.
@@ -27,7 +30,13 @@ func (d *desk) sit(s *Store, store referee.Store) chair {
 	d.must(err)
 	layout := referee.Deck()
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(layout), func(i, j int) { layout[i], layout[j] = layout[j], layout[i] })
-	r := referee.New(store, presets, d.keys, s.Now).WithDealer(func(deal.Material) []byte { return slices.Clone(layout) })
+	// Asked each time, the database's time is known even on a busy machine.
+	now := func() (clock.Time, error) {
+		var at time.Time
+		err := s.pool.QueryRow(d.t.Context(), sqlNow).Scan(&at)
+		return instant(at), err
+	}
+	r := referee.New(store, presets, d.keys, now).WithDealer(func(deal.Material) []byte { return slices.Clone(layout) })
 	return chair{r, s}
 }
 
@@ -147,12 +156,15 @@ func TestMemoryChangesNoOutcome(t *testing.T) {
 	other := d.open(4)
 	with, without := d.sit(d.Store, d.Store), d.sit(d.Store, forgetful{d.Store})
 	elsewhere := d.sit(other, other)
+	presets, err := referee.LoadPresets()
+	d.must(err)
+	d.rule = presets.Get("icga") // which lets the caller say who begins
 	kinds := map[string]int{}
 	for seed := range uint64(6) {
 		s := &script{dice: rand.New(rand.NewPCG(seed, 7))}
 		request := func() referee.CreateMatch {
 			c := d.request()
-			c.FirstSeat = 0 // rather than drawn
+			c.FirstSeat, c.Stake, c.Charges = 0, 0, series.Charges{}
 			return c
 		}
 		a, b := d.create(request(), d.now()), d.create(request(), d.now())

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// kind is a way to play moves.
+type kind struct {
+	name string
+	run  func(*bench, context.Context, int) ([]time.Duration, error) // returns each move's latency
+	// states is the table whose row each move rewrites.
+	states string
+}
+
+var kinds = []kind{
+	{"pgbench, one statement", (*bench).pgbench, "bare.match_states"},
+	{"gRPC, textbook transaction", (*bench).textbook, "bare.match_states"},
+	{"gRPC, one statement", (*bench).statement, "bare.match_states"},
+	{"referee, unary", (*bench).refereeUnary, "public.match_states"},
+	{"referee, stream", (*bench).refereeStream, "public.match_states"},
+}
+
+// bench is one Postgres and what plays on it.
+type bench struct {
+	url    string
+	length time.Duration
+	pool   *pgxpool.Pool // of the bare server and of the readings
+}
+
+func (b *bench) open(ctx context.Context) error {
+	config, err := pgxpool.ParseConfig(b.url)
+	if err != nil {
+		return err
+	}
+	config.MaxConns = 32
+	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	_, err = b.pool.Exec(ctx, bareSchema)
+	return err
+}
+
+func (b *bench) close() { b.pool.Close() }
+
+// result is one measurement.
+type result struct {
+	perSecond        float64
+	p50, p99         time.Duration
+	walBytes         float64 // a move, full-page images included
+	rowBytes         float64 // a move, that the tables and indexes grew by
+	commitsPerSecond float64
+	hot              float64 // share of the updates; of the whole run so far
+}
+
+func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error) {
+	before, err := b.read(ctx, k.states)
+	if err != nil {
+		return result{}, err
+	}
+	latencies, err := k.run(b, ctx, matches)
+	if err != nil {
+		return result{}, err
+	}
+	if len(latencies) == 0 {
+		return result{}, fmt.Errorf("no move was made")
+	}
+	after, err := b.read(ctx, k.states)
+	if err != nil {
+		return result{}, err
+	}
+	slices.Sort(latencies)
+	moves := float64(len(latencies))
+	updates := after.updates - before.updates
+	r := result{
+		perSecond: moves / b.length.Seconds(), p50: latencies[len(latencies)/2], p99: latencies[len(latencies)*99/100],
+		walBytes: float64(after.wal-before.wal) / moves, rowBytes: float64(after.size-before.size) / moves,
+		commitsPerSecond: float64(after.commits-before.commits) / b.length.Seconds(),
+	}
+	if updates > 0 {
+		r.hot = float64(after.hot-before.hot) / float64(updates)
+	}
+	return r, nil
+}
+
+// reading is what Postgres counts. Its counters arrive when sessions have been
+// idle for a second or are gone, so a reading waits for them to stand still.
+type reading struct{ wal, size, commits, updates, hot int64 }
+
+const readCounters = `
+SELECT (pg_current_wal_lsn() - '0/0')::bigint,
+	(SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname IN ('public', 'bare') AND c.relkind = 'r'),
+	(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()),
+	(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = $1::text::regclass),
+	(SELECT n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = $1::text::regclass)`
+
+func (b *bench) read(ctx context.Context, states string) (now reading, err error) {
+	b.pool.Reset() // its sessions report as they end
+	for last := (reading{updates: -1}); last.updates != now.updates || last.commits+1 < now.commits; {
+		last = now
+		time.Sleep(300 * time.Millisecond)
+		err = b.pool.QueryRow(ctx, readCounters, states).Scan(&now.wal, &now.size, &now.commits, &now.updates, &now.hot)
+		if err != nil {
+			return now, err
+		}
+	}
+	return now, nil
+}
+
+// startProfile profiles this process, which is both the server and its clients.
+func startProfile(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, nil
+}
