@@ -32,7 +32,12 @@ test: postgres ## run every test, with the race detector, beside a private Postg
 	bin/withpg go test -race ./...
 
 .PHONY: bench
-bench: postgres ## run the benchmarks beside a private Postgres
+bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
+	go build -o bin/bench ./internal/bench
+	bin/bench
+
+.PHONY: bench-parts
+bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -run '^$$' -bench . -benchmem ./...
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -15,8 +14,6 @@ import (
 // The bare tables have the shape of the referee's, without their checks, triggers
 // and partitions; the rows are as wide as those of a game.
 const (
-	snapshotBytes = 650
-
 	bareSchema = `
 CREATE SCHEMA bare;
 CREATE TABLE bare.match_states (LIKE public.match_states) WITH (fillfactor = 70);
@@ -27,7 +24,7 @@ ALTER TABLE bare.events ADD PRIMARY KEY (match_id, game, seq);`
 	bareRows = `
 TRUNCATE bare.match_states, bare.events;
 INSERT INTO bare.match_states (match_id, version, state)
-SELECT lpad(n::text, 32, '0')::uuid, 1, convert_to(repeat('s', ` + "650" + `), 'UTF8') FROM generate_series(0, 999) n;`
+SELECT lpad(n::text, 32, '0')::uuid, 1, convert_to(repeat('s', 650), 'UTF8') FROM generate_series(0, 999) n;`
 
 	bareEvent = `now(), $2, $2, 1, 1, 0, 3, 1, 2, 3, 4, 5, $1, repeat('c', 20)::bytea, '', '', sha256('h')`
 
@@ -45,40 +42,40 @@ INSERT INTO bare.events (` + bareColumns + `) SELECT match_id, ` + bareEvent + `
 )
 
 // pgbench plays with Postgres's own load generator, a client a match.
-func (b *bench) pgbench(ctx context.Context, matches int) (latencies []time.Duration, err error) {
+func (b *bench) pgbench(ctx context.Context, matches int) (p played, err error) {
 	if _, err := b.pool.Exec(ctx, bareRows); err != nil {
-		return nil, err
+		return p, err
 	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	statement := strings.NewReplacer(
 		"$1", "lpad(:client_id::text, 32, '0')::uuid", "$2", ":version", "\n", " ", "\t", " ").Replace(bareStatement)
 	script := filepath.Join(dir, "move.sql")
 	if err := os.WriteFile(script, []byte("\\set version :version + 1\n"+statement+";\n"), 0o600); err != nil {
-		return nil, err
+		return p, err
 	}
 	binary, err := pgbenchBinary()
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	command := exec.CommandContext(ctx, binary, "--no-vacuum", "--protocol=prepared", "--define=version=0",
 		"--client="+strconv.Itoa(matches), "--jobs="+strconv.Itoa(min(2, matches)),
-		"--time="+strconv.Itoa(int(b.length.Seconds())), "--log", "--log-prefix="+filepath.Join(dir, "log"),
+		"--time="+strconv.Itoa(int((b.length+time.Duration(matches)*connecting).Seconds()+0.5)), "--log", "--log-prefix="+filepath.Join(dir, "log"),
 		"--file="+script, b.url)
 	if output, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("pgbench: %w: %s", err, output)
+		return p, fmt.Errorf("pgbench: %w: %s", err, output)
 	}
 	var moves int
 	if err := b.pool.QueryRow(ctx, `SELECT count(*) FROM bare.events`).Scan(&moves); err != nil {
-		return nil, err
+		return p, err
 	}
-	if latencies, err = pgbenchLatencies(dir); err == nil && len(latencies) != moves {
-		err = fmt.Errorf("pgbench says that it made %d moves, and %d are logged", len(latencies), moves)
+	if p, err = pgbenchLog(dir); err == nil && len(p.latencies) != moves {
+		err = fmt.Errorf("pgbench says that it made %d moves, and %d are logged", len(p.latencies), moves)
 	}
-	return latencies, err
+	return p, err
 }
 
 // pgbenchBinary finds pgbench beside the server's binaries, or on the path.
@@ -90,29 +87,38 @@ func pgbenchBinary() (string, error) {
 	return exec.LookPath("pgbench")
 }
 
-// pgbenchLatencies reads the logs, whose third column is microseconds.
-func pgbenchLatencies(dir string) (latencies []time.Duration, err error) {
+// connecting is about how long one client takes to connect, which pgbench counts
+// as playing; what is reported begins with the first move.
+const connecting = 15 * time.Millisecond
+
+// pgbenchLog reads the logs: the third column is the latency in microseconds, the
+// fifth and sixth are when the move was done, in seconds and microseconds.
+func pgbenchLog(dir string) (p played, err error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "log*"))
 	if err != nil {
-		return nil, err
+		return p, err
 	}
+	var first, last time.Duration
 	for _, path := range logs {
-		file, err := os.Open(path)
+		content, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		for lines := bufio.NewScanner(file); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
-			if len(fields) < 3 {
-				return nil, fmt.Errorf("pgbench logged %q", lines.Text())
-			}
-			microseconds, err := strconv.ParseInt(fields[2], 10, 64)
+		for line := range strings.Lines(string(content)) {
+			var ignored int
+			var latency, seconds, microseconds int64
+			_, err := fmt.Sscan(line, &ignored, &ignored, &latency, &ignored, &seconds, &microseconds)
 			if err != nil {
-				return nil, err
+				return p, fmt.Errorf("pgbench logged %q: %w", line, err)
 			}
-			latencies = append(latencies, time.Duration(microseconds)*time.Microsecond)
+			p.latencies = append(p.latencies, time.Duration(latency)*time.Microsecond)
+			done := time.Duration(seconds)*time.Second + time.Duration(microseconds)*time.Microsecond
+			if first == 0 {
+				first = done
+			}
+			first, last = min(first, done), max(last, done)
 		}
-		_ = file.Close()
 	}
-	return latencies, nil
+	p.elapsed = last - first
+	return p, nil
 }

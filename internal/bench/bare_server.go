@@ -36,7 +36,7 @@ func (s *bareServer) PlayAction(ctx context.Context, r *refereev1.PlayActionRequ
 }
 
 // textbook plays by BEGIN, SELECT FOR UPDATE, INSERT, UPDATE, COMMIT.
-func (b *bench) textbook(ctx context.Context, matches int) ([]time.Duration, error) {
+func (b *bench) textbook(ctx context.Context, matches int) (played, error) {
 	const (
 		lock   = `SELECT version, state FROM bare.match_states WHERE match_id = $1 FOR UPDATE`
 		insert = `INSERT INTO bare.events (` + bareColumns + `) SELECT $1, ` + bareEvent
@@ -62,7 +62,7 @@ func (b *bench) textbook(ctx context.Context, matches int) ([]time.Duration, err
 }
 
 // statement plays by the one guarded statement.
-func (b *bench) statement(ctx context.Context, matches int) ([]time.Duration, error) {
+func (b *bench) statement(ctx context.Context, matches int) (played, error) {
 	return b.bare(ctx, matches, func(ctx context.Context, match pgtype.UUID, version int64) error {
 		tag, err := b.pool.Exec(ctx, bareStatement, match, version)
 		if err == nil && tag.RowsAffected() != 1 {
@@ -72,13 +72,13 @@ func (b *bench) statement(ctx context.Context, matches int) ([]time.Duration, er
 	})
 }
 
-func (b *bench) bare(ctx context.Context, matches int, play func(context.Context, pgtype.UUID, int64) error) ([]time.Duration, error) {
+func (b *bench) bare(ctx context.Context, matches int, play func(context.Context, pgtype.UUID, int64) error) (played, error) {
 	if _, err := b.pool.Exec(ctx, bareRows); err != nil {
-		return nil, err
+		return played{}, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	server := grpc.NewServer()
 	refereev1.RegisterMatchServiceServer(server, &bareServer{play: play})
@@ -87,7 +87,7 @@ func (b *bench) bare(ctx context.Context, matches int, play func(context.Context
 	players := make([]player, matches)
 	clients, hangUp, err := dial(listener.Addr().String())
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	defer hangUp()
 	for i := range players {

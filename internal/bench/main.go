@@ -39,6 +39,7 @@ func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "how often each is made")
 	list := flag.String("matches", "1,8,32,64,256", "numbers of concurrent matches")
 	only := flag.String("only", "", "measure only the kinds that contain this")
+	fillfactor := flag.Int("fillfactor", 70, "that of match_states")
 	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
 	flag.Parse()
 	sizes, err := numbers(*list)
@@ -51,6 +52,9 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop(), os.RemoveAll(server.DataDir())) }()
 	b := &bench{url: server.URL("postgres"), length: *length}
+	if b.postmaster, err = postmasterOf(server.DataDir()); err != nil {
+		return err
+	}
 	if err := app.Migrate(ctx, b.url); err != nil {
 		return err
 	}
@@ -58,6 +62,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.close()
+	if _, err := b.pool.Exec(ctx, fmt.Sprintf(`ALTER TABLE match_states SET (fillfactor = %d)`, *fillfactor)); err != nil {
+		return err
+	}
 	stopProfile, err := startProfile(*profile)
 	if err != nil {
 		return err

@@ -14,9 +14,15 @@ import (
 // kind is a way to play moves.
 type kind struct {
 	name string
-	run  func(*bench, context.Context, int) ([]time.Duration, error) // returns each move's latency
+	run  func(b *bench, ctx context.Context, matches int) (played, error)
 	// states is the table whose row each move rewrites.
 	states string
+}
+
+// played is the latency of each move, and how long playing them took.
+type played struct {
+	latencies []time.Duration
+	elapsed   time.Duration
 }
 
 var kinds = []kind{
@@ -29,9 +35,10 @@ var kinds = []kind{
 
 // bench is one Postgres and what plays on it.
 type bench struct {
-	url    string
-	length time.Duration
-	pool   *pgxpool.Pool // of the bare server and of the readings
+	url        string
+	postmaster string // process id
+	length     time.Duration
+	pool       *pgxpool.Pool // of the bare server and of the readings
 }
 
 func (b *bench) open(ctx context.Context) error {
@@ -56,7 +63,9 @@ type result struct {
 	walBytes         float64 // a move, full-page images included
 	rowBytes         float64 // a move, that the tables and indexes grew by
 	commitsPerSecond float64
-	hot              float64 // share of the updates; of the whole run so far
+	hot              float64 // share of the updates
+	stateBytes       float64 // of the table of states with its indexes, at the end
+	cpu              cpu     // a move, the players' included
 }
 
 func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error) {
@@ -64,12 +73,21 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 	if err != nil {
 		return result{}, err
 	}
-	latencies, err := k.run(b, ctx, matches)
+	usedBefore, err := b.used()
 	if err != nil {
 		return result{}, err
 	}
+	p, err := k.run(b, ctx, matches)
+	if err != nil {
+		return result{}, err
+	}
+	latencies := p.latencies
 	if len(latencies) == 0 {
 		return result{}, fmt.Errorf("no move was made")
+	}
+	used, err := b.used()
+	if err != nil {
+		return result{}, err
 	}
 	after, err := b.read(ctx, k.states)
 	if err != nil {
@@ -79,10 +97,13 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 	moves := float64(len(latencies))
 	updates := after.updates - before.updates
 	r := result{
-		perSecond: moves / b.length.Seconds(), p50: latencies[len(latencies)/2], p99: latencies[len(latencies)*99/100],
+		perSecond: moves / p.elapsed.Seconds(), p50: latencies[len(latencies)/2], p99: latencies[len(latencies)*99/100],
 		walBytes: float64(after.wal-before.wal) / moves, rowBytes: float64(after.size-before.size) / moves,
-		commitsPerSecond: float64(after.commits-before.commits) / b.length.Seconds(),
+		commitsPerSecond: float64(after.commits-before.commits) / p.elapsed.Seconds(),
 	}
+	r.stateBytes = float64(after.states)
+	r.cpu.ours = (used.ours - usedBefore.ours) / time.Duration(len(latencies))
+	r.cpu.postgres = (used.postgres - usedBefore.postgres) / time.Duration(len(latencies))
 	if updates > 0 {
 		r.hot = float64(after.hot-before.hot) / float64(updates)
 	}
@@ -91,12 +112,13 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 
 // reading is what Postgres counts. Its counters arrive when sessions have been
 // idle for a second or are gone, so a reading waits for them to stand still.
-type reading struct{ wal, size, commits, updates, hot int64 }
+type reading struct{ wal, size, states, commits, updates, hot int64 }
 
 const readCounters = `
 SELECT (pg_current_wal_lsn() - '0/0')::bigint,
 	(SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname IN ('public', 'bare') AND c.relkind = 'r'),
+	pg_total_relation_size($1::text::regclass),
 	(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()),
 	(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = $1::text::regclass),
 	(SELECT n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = $1::text::regclass)`
@@ -106,7 +128,7 @@ func (b *bench) read(ctx context.Context, states string) (now reading, err error
 	for last := (reading{updates: -1}); last.updates != now.updates || last.commits+1 < now.commits; {
 		last = now
 		time.Sleep(300 * time.Millisecond)
-		err = b.pool.QueryRow(ctx, readCounters, states).Scan(&now.wal, &now.size, &now.commits, &now.updates, &now.hot)
+		err = b.pool.QueryRow(ctx, readCounters, states).Scan(&now.wal, &now.size, &now.states, &now.commits, &now.updates, &now.hot)
 		if err != nil {
 			return now, err
 		}

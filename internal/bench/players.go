@@ -42,9 +42,10 @@ func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func()
 type player func(ctx context.Context) (time.Duration, error)
 
 // playAll has every player play one move after the other for the bench's length.
-func (b *bench) playAll(ctx context.Context, players []player) ([]time.Duration, error) {
+func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
 	perPlayer, errs := make([][]time.Duration, len(players)), make([]error, len(players))
-	end := time.Now().Add(b.length)
+	start := time.Now()
+	end := start.Add(b.length)
 	var all sync.WaitGroup
 	for i, play := range players {
 		all.Go(func() {
@@ -61,9 +62,9 @@ func (b *bench) playAll(ctx context.Context, players []player) ([]time.Duration,
 		})
 	}
 	all.Wait()
-	var latencies []time.Duration
+	p := played{elapsed: time.Since(start)}
 	for _, own := range perPlayer {
-		latencies = append(latencies, own...)
+		p.latencies = append(p.latencies, own...)
 	}
-	return latencies, errors.Join(errs...)
+	return p, errors.Join(errs...)
 }

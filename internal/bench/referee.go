@@ -30,7 +30,7 @@ type table struct {
 	play   func(context.Context, *refereev1.PlayActionRequest) (*refereev1.Change, error)
 }
 
-func (b *bench) refereeUnary(ctx context.Context, matches int) ([]time.Duration, error) {
+func (b *bench) refereeUnary(ctx context.Context, matches int) (played, error) {
 	return b.referee(ctx, matches, func(_ context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
 		for i, t := range tables {
 			client := clients[i%len(clients)]
@@ -43,7 +43,7 @@ func (b *bench) refereeUnary(ctx context.Context, matches int) ([]time.Duration,
 	})
 }
 
-func (b *bench) refereeStream(ctx context.Context, matches int) ([]time.Duration, error) {
+func (b *bench) refereeStream(ctx context.Context, matches int) (played, error) {
 	return b.referee(ctx, matches, func(ctx context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
 		var streams []*stream
 		for _, client := range clients[:min(len(clients), len(tables))] {
@@ -62,20 +62,20 @@ func (b *bench) refereeStream(ctx context.Context, matches int) ([]time.Duration
 
 // referee plays on a whole replica: one that seals, proves, chains and logs.
 func (b *bench) referee(ctx context.Context, matches int,
-	connect func(context.Context, []refereev1.MatchServiceClient, []*table) error) ([]time.Duration, error) {
+	connect func(context.Context, []refereev1.MatchServiceClient, []*table) error) (played, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	token, file := app.NewDevToken()
 	tokens := filepath.Join(dir, "tokens.json")
 	if err := os.WriteFile(tokens, file, 0o600); err != nil {
-		return nil, err
+		return played{}, err
 	}
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	defer func() { _ = log.Close() }()
 	replica, err := app.Start(ctx, app.Config{
@@ -83,22 +83,22 @@ func (b *bench) referee(ctx context.Context, matches int,
 		DrainTimeout: 10 * time.Second,
 	}, slog.New(slog.NewJSONHandler(log, nil)))
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	defer replica.Stop()
 	clients, hangUp, err := dial(replica.Addr())
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	defer hangUp()
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token))
 	defer cancel()
 	tables, err := seat(ctx, clients, matches)
 	if err != nil {
-		return nil, err
+		return played{}, err
 	}
 	if err := connect(ctx, clients, tables); err != nil {
-		return nil, err
+		return played{}, err
 	}
 	players := make([]player, len(tables))
 	for i, t := range tables {

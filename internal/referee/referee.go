@@ -80,25 +80,27 @@ type Store interface {
 	SealedSeeds(ctx context.Context, id ID) ([][]byte, error)
 }
 
-// Referee plays matches. It holds nothing of any match: every replica is the same.
+// Referee plays matches. What it holds of any follows from the match and may be
+// lost at any time: every replica is the same.
 type Referee struct {
 	store   Store
 	presets Presets
 	keys    deal.Keyring
 	now     func() (clock.Time, error)
 	deal    Dealer
+	provers *provers
 }
 
 // New returns a referee. now is the database's time as this replica knows it;
 // its error means that it can't be known well enough to judge by.
 func New(store Store, presets Presets, keys deal.Keyring, now func() (clock.Time, error)) *Referee {
-	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal}
+	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal, provers: &provers{}}
 }
 
 // WithDealer returns a referee that lays out its games in another way.
 func (r *Referee) WithDealer(d Dealer) *Referee {
 	other := *r
-	other.deal = d
+	other.deal, other.provers = d, &provers{}
 	return &other
 }
 
