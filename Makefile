@@ -31,6 +31,11 @@ test: postgres ## run every test, with the race detector, beside a private Postg
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
 
+.PHONY: soak
+soak: postgres ## kill a replica under load a thousand times
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -race -v -timeout 3h -run TestKill ./internal/proof -kills 1000
+
 .PHONY: bench
 bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
 	go build -o bin/bench ./internal/bench

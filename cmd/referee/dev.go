@@ -13,6 +13,7 @@ import (
 	"referee.example/internal/app"
 	"referee.example/internal/demo"
 	"referee.example/internal/devpg"
+	"referee.example/internal/tlog"
 )
 
 // dev is the referee for a developer's machine: nothing to install but Postgres
@@ -54,8 +55,8 @@ func startDev(ctx context.Context, call invocation, postgres *devpg.Server, list
 	if err != nil {
 		return nil, "", err
 	}
-	keyFile := postgres.DataDir() + ".key"
-	err = keepKey(keyFile)
+	keyFile, logKeyFile := postgres.DataDir()+".key", postgres.DataDir()+".log.key"
+	err = keepKeys(keyFile, logKeyFile)
 	if err != nil {
 		return nil, "", err
 	}
@@ -66,7 +67,7 @@ func startDev(ctx context.Context, call invocation, postgres *devpg.Server, list
 		return nil, "", err
 	}
 	config := app.Config{
-		Listen: listen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, TokenFile: tokenPath,
+		Listen: listen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, LogKeyFile: logKeyFile, TokenFile: tokenPath,
 		Reflection: true, LogLevel: slog.LevelWarn, DrainTimeout: 5 * time.Second,
 	}
 	logger := slog.New(slog.NewTextHandler(call.err, &slog.HandlerOptions{Level: config.LogLevel}))
@@ -74,17 +75,29 @@ func startDev(ctx context.Context, call invocation, postgres *devpg.Server, list
 	return running, token, err
 }
 
-// keepKey makes a key where there is none. Without the one that is there the
+// keepKeys makes keys where there are none. Without the one that is there the
 // games of the database beside it could never be opened again.
-func keepKey(path string) error {
-	file, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
+func keepKeys(keyFile, logKeyFile string) error {
+	logKey, err := tlog.NewKey("dev.example/log")
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(app.NewKey("dev"))
+	for path, content := range map[string]string{keyFile: app.NewKey("dev"), logKeyFile: logKey} {
+		err := writeNew(path, content)
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a secret file, and fails if there is one already.
+func writeNew(path, content string) error {
+	file, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
 	return errors.Join(err, file.Close())
 }
 
@@ -120,6 +133,7 @@ The referee answers at %[1]s until Ctrl-C. Try it (make tools builds bin/grpcurl
   call %[1]s list referee.v1.MatchService
   call -d '{"match_id": "%[3]s"}' %[1]s referee.v1.MatchService/GetMatch
   call -d '{"match_id": "%[3]s", "game": 1}' %[1]s referee.v1.AuditService/GetGameRecord
+  call %[1]s referee.v1.AuditService/GetCheckpoint
   call -d '{"ruleset_id": "7club-standard", "stake": 100, "charges": {"fee": 5}}' %[1]s referee.v1.RulesService/QuoteStake
 
   bin/referee demo --addr %[1]s     plays another match

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"referee.example/internal/app"
+	"referee.example/internal/tlog"
 )
 
 // Exit codes.
@@ -21,6 +22,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2 // wrong arguments or settings: trying again is no use
+	exitForked = 3 // a witness caught the log contradicting itself
 )
 
 // invocation is what a command is called with.
@@ -41,6 +43,8 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
+	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
+	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},
 }
@@ -81,12 +85,17 @@ func run(ctx context.Context, call invocation) int {
 func report(out io.Writer, name string, err error) int {
 	var usage *usageError
 	var config *app.ConfigError
+	var fork *tlog.ForkError
+	var rollback *tlog.RollbackError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
 		tell(out, "referee %s: %v\n", name, err)
 		return exitUsage
+	case errors.As(err, &fork) || errors.As(err, &rollback):
+		tell(out, "referee %s: %v\n", name, err)
+		return exitForked
 	default:
 		tell(out, "referee %s: %v\n", name, err)
 		return exitFailed
@@ -104,24 +113,31 @@ func writeUsage(out io.Writer) {
 		tell(out, "  %-12s %s\n", c.name, c.summary)
 	}
 	tell(out, "\nreferee COMMAND --help lists a command's flags.\n"+
-		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings.\n")
+		"Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 3 the log contradicts what a witness holds.\n")
 }
 
 // parse reads a command's flags; it takes no other arguments.
 func (call invocation) parse(flags *flag.FlagSet) error {
+	files, err := call.parseFiles(flags, "")
+	if err == nil && len(files) > 0 {
+		return &usageError{fmt.Sprintf("%q is not a flag", files[0])}
+	}
+	return err
+}
+
+// parseFiles reads a command's flags and returns what stands after them, which
+// the usage calls by the words given.
+func (call invocation) parseFiles(flags *flag.FlagSet, words string) ([]string, error) {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(call.arguments)
 	if errors.Is(err, flag.ErrHelp) {
-		tell(call.out, "Usage: referee %s [flags]\n\n", flags.Name())
+		tell(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), words)
 		flags.SetOutput(call.out)
 		flags.PrintDefaults()
-		return err
+		return nil, err
 	}
 	if err != nil {
-		return &usageError{err.Error()}
+		return nil, &usageError{err.Error()}
 	}
-	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%q is not a flag", flags.Arg(0))}
-	}
-	return nil
+	return flags.Args(), nil
 }

@@ -12,6 +12,7 @@ import (
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
 	"referee.example/internal/store"
+	"referee.example/internal/tlog"
 	"referee.example/migrations"
 )
 
@@ -56,6 +57,10 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
+	logKey, err := config.logKey()
+	if err != nil {
+		return nil, err
+	}
 	tokens, err := config.tokens()
 	if err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	logger.Info("starting", "config", config, "key", keys.Current())
+	logger.Info("starting", "config", config, "key", keys.Current(), "log_key", logKey.Public())
 	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: config.MaxConns})
 	if err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 		opened.Close()
 		return nil, err
 	}
-	a.serve(referee.New(opened, presets, keys, opened.Now), tokens)
+	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey)
 	return a, nil
 }
 
@@ -104,15 +109,16 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens) {
+func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key) {
 	a.server = server.New(server.Config{
 		Referee: r, History: a.store, Ready: a.ready, Versions: a.store.Versions,
-		Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
+		Log: tlog.NewLog(a.store), Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
+	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())
 }

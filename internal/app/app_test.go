@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"referee.example/internal/pgtest"
+	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -50,9 +51,18 @@ func newTable(t *testing.T) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
+	logKey, err := tlog.NewKey("referee.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logKeyFile := filepath.Join(t.TempDir(), "log.key")
+	err = os.WriteFile(logKeyFile, []byte(logKey), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &table{token: token, config: Config{
 		Listen: "127.0.0.1:0", DatabaseURL: database.URL, MaxConns: 8, Keys: NewKey("test"),
-		TokenFile: path, DrainTimeout: 10 * time.Second,
+		LogKeyFile: logKeyFile, TokenFile: path, DrainTimeout: 10 * time.Second,
 	}}
 }
 
@@ -124,7 +134,11 @@ func TestStartAndStop(t *testing.T) {
 	if err == nil {
 		t.Error("the port is still open")
 	}
-	for _, secret := range []string{strings.TrimSpace(tt.config.Keys)[len("test:"):], tt.token, password(t, tt.config.DatabaseURL)} {
+	logKey, err := os.ReadFile(tt.config.LogKeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{strings.TrimSpace(string(logKey)[len("PRIVATE+KEY+referee.example/log+"):]), strings.TrimSpace(tt.config.Keys)[len("test:"):], tt.token, password(t, tt.config.DatabaseURL)} {
 		if strings.Contains(logged.String(), secret) {
 			t.Errorf("the log holds a secret: %s", logged.String())
 		}
@@ -204,6 +218,8 @@ func TestStartRefuses(t *testing.T) {
 		{"settings", func(c *Config) { c.MaxConns = 0 }, "--max-conns"},
 		{"no key file", func(c *Config) { c.Keys, c.KeyFile = "", "/nonexistent/key" }, "make one with"},
 		{"malformed key", func(c *Config) { c.Keys = "key-1" }, "REFEREE_KEYS: deal: keyring: line 1: no colon"},
+		{"no log key file", func(c *Config) { c.LogKeyFile = "/nonexistent/log.key" }, "make one with: referee log key"},
+		{"malformed log key", func(c *Config) { c.LogKeyFile = file("PRIVATE+KEY+x") }, "a secret key must be one line"},
 		{"no token file", func(c *Config) { c.TokenFile = "/nonexistent/tokens" }, "/nonexistent/tokens"},
 		{"malformed tokens", func(c *Config) {
 			c.TokenFile = file(`[{"name": "n", "sha256": "00", "platform": "p", "scopes": ["play"]}]`)

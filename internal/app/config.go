@@ -30,6 +30,8 @@ type Config struct {
 	// Keys is the keyring itself, for platforms that hand secrets over in the
 	// environment. Exactly one of KeyFile and Keys is set.
 	Keys string
+	// LogKeyFile names a file with the key that signs the log of finished games.
+	LogKeyFile string
 	// TokenFile names the JSON file of the bearer tokens that are known.
 	TokenFile string
 	// Reflection serves the contract to whoever asks for it.
@@ -57,6 +59,8 @@ const keysVariable = environmentPrefix + "KEYS"
 const keyHelp = `--key-file names a file, or ` + keysVariable + ` holds the text, of lines "id:base64 of 32 bytes", ` +
 	`the key for new games first; make one with: (umask 077; echo "key-1:$(head -c 32 /dev/urandom | base64)" > referee.key)`
 
+const logKeyHelp = `make one with: referee log key --name referee.example/log log.key`
+
 // A ConfigError says which setting is wrong and why. It holds no secret.
 type ConfigError struct{ Setting, Problem string }
 
@@ -73,6 +77,7 @@ func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) 
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
+	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
 	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
 	flags.BoolVar(&c.Reflection, "reflection", false, "serve the contract by reflection")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelInfo, "`level`: debug, info, warn or error")
@@ -144,6 +149,7 @@ func (c Config) Validate() error {
 	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
+	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
 	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
 	refuse(c.DrainTimeout <= 0 || c.DrainTimeout > maxDrainTimeout, "drain-timeout", fmt.Sprintf("must be above 0 and at most %s", maxDrainTimeout))
 	return errors.Join(faults...)
@@ -165,8 +171,8 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 
 // Format prints the settings redacted whatever the verb.

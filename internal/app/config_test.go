@@ -21,6 +21,7 @@ func sound() map[string]string {
 	return map[string]string{
 		"REFEREE_DATABASE_URL": "postgres://referee:hunter2@db:5432/referee?sslmode=disable",
 		"REFEREE_KEYS":         "key-1:c2VjcmV0",
+		"REFEREE_LOG_KEY_FILE": "/etc/referee/log.key",
 		"REFEREE_TOKEN_FILE":   "/etc/referee/tokens.json",
 	}
 }
@@ -36,7 +37,8 @@ func TestParseConfigDefaults(t *testing.T) {
 	}
 	want := Config{
 		Listen: ":50051", DatabaseURL: sound()["REFEREE_DATABASE_URL"], MaxConns: 16, Keys: "key-1:c2VjcmV0",
-		TokenFile: "/etc/referee/tokens.json", LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
+		LogKeyFile: "/etc/referee/log.key",
+		TokenFile:  "/etc/referee/tokens.json", LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
 	}
 	if got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -72,6 +74,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"no key", map[string]string{"REFEREE_KEYS": ""}, nil, "there is no key: --key-file names a file, or REFEREE_KEYS holds the text"},
 		{"no key says how to make one", map[string]string{"REFEREE_KEYS": ""}, nil, "make one with: (umask 077; echo "},
 		{"two keyrings", nil, []string{"--key-file", "f"}, "must not be set beside REFEREE_KEYS"},
+		{"no log key", map[string]string{"REFEREE_LOG_KEY_FILE": ""}, nil, "--log-key-file (REFEREE_LOG_KEY_FILE): must name a file: make one with: referee log key"},
 		{"no tokens", map[string]string{"REFEREE_TOKEN_FILE": ""}, nil, "--token-file (REFEREE_TOKEN_FILE): must name a file"},
 		{"address without port", nil, []string{"--listen", "localhost"}, "--listen (REFEREE_LISTEN): must be host:port"},
 		{"port of six digits", nil, []string{"--listen", ":655360"}, "must be host:port"},

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"referee.example/internal/deal"
+	"referee.example/internal/tlog"
 )
 
 // keyring reads the keys of the settings. Its errors never hold a key.
@@ -29,6 +30,23 @@ func (c Config) keyring() (deal.Keyring, error) {
 		return deal.Keyring{}, fmt.Errorf("%s: %w; %s", source, err, keyHelp)
 	}
 	return ring, nil
+}
+
+// logKey reads the key that signs the log of finished games. Its errors never
+// hold it.
+func (c Config) logKey() (tlog.Key, error) {
+	content, err := os.ReadFile(c.LogKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tlog.Key{}, fmt.Errorf("%w; %s", err, logKeyHelp)
+	}
+	if err != nil {
+		return tlog.Key{}, err
+	}
+	key, err := tlog.ParseKey(string(content))
+	if err != nil {
+		return tlog.Key{}, fmt.Errorf("%s: %w; %s", c.LogKeyFile, err, logKeyHelp)
+	}
+	return key, nil
 }
 
 // NewKey returns a keyring of one new key, as a key file has it.

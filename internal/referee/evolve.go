@@ -213,6 +213,9 @@ func (s *State) applyRuled(e *Event) error {
 	if _, err := s.Rules.game.RuleFoul(&g.Position, d.Number == 1); err != nil {
 		return fmt.Errorf("%w: %w", errReplay, err)
 	}
+	if g.Position.AwaitingRuling() {
+		return nil // a loss may rest on several disputable fouls: each is ruled on
+	}
 	g.Status, s.Status = GamePlaying, MatchPlaying
 	if !g.Position.Outcome().Over() {
 		g.Clock.StartTurn(g.Position.Turn(), e.Time)

@@ -152,10 +152,39 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
+<<<<<<< HEAD
 		answer, _, err := r.attempt(ctx, loaded, c, arrival, &window)
 		if !retriable(err) {
 			return answer, err
 		}
+=======
+		if refusal := loaded.State.forbidden(h); refusal != nil {
+			return Answer{}, refusal
+		}
+		answer, found, err := r.replayed(ctx, loaded.State, c)
+		if err != nil || found {
+			return answer, err
+		}
+		env, err := r.env(arrival, loaded.Outages)
+		if err != nil {
+			return Answer{}, err
+		}
+		env.Now = window.fit(env.Now)
+		decision, err := Decide(loaded.State, c, env)
+		if err != nil {
+			return Answer{}, err
+		}
+		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
+			window.learn(err, &decision)
+			continue
+		} else if err != nil {
+			return Answer{}, err
+		}
+		if decision.Refusal != nil {
+			return Answer{}, decision.Refusal
+		}
+		return r.answer(decision)
+>>>>>>> main
 	}
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
 }

@@ -32,27 +32,42 @@ func (r *Referee) firstEvent(ctx context.Context, s *State, h *Header, byPly boo
 	if h.Game < 1 || h.Game > g.Number {
 		return Event{}, ErrNotFound
 	}
-	var e Event
-	err := ErrNotFound
-	if byPly && (h.Game < g.Number || h.Expected < g.NextPly()) {
-		e, err = r.store.PlyEvent(ctx, h.Match, h.Game, h.Expected)
-	} else if !byPly && (h.Game < g.Number || h.Expected < g.NextSeq()) {
-		e, err = r.store.RequestEvent(ctx, h.Match, h.Game, h.Expected)
+	next := g.NextSeq()
+	if byPly {
+		next = g.NextPly()
 	}
-	if err == nil && e.RequestID == h.RequestID {
-		return e, nil
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return Event{}, err
+	if h.Game < g.Number || h.Expected < next {
+		if e, err := r.numbered(ctx, h, byPly); err == nil && e.RequestID == h.RequestID {
+			return e, nil
+		} else if err != nil && !errors.Is(err, ErrNotFound) {
+			return Event{}, err
+		}
 	}
 	if h.Game == g.Number && !g.seen.maybe(h.RequestID) {
 		return Event{}, ErrNotFound
 	}
 	used, err := r.store.HasRequest(ctx, h.Match, h.Game, h.RequestID)
-	if err != nil || used {
+	if err != nil {
 		return Event{}, err
 	}
-	return Event{}, ErrNotFound
+	if !used {
+		return Event{}, ErrNotFound
+	}
+	// The log may have gone on since s was loaded: by this very request, sent
+	// twice at once.
+	e, err := r.numbered(ctx, h, byPly)
+	if errors.Is(err, ErrNotFound) {
+		return Event{}, nil
+	}
+	return e, err
+}
+
+// numbered returns the event of the number that a command expects.
+func (r *Referee) numbered(ctx context.Context, h *Header, byPly bool) (Event, error) {
+	if byPly {
+		return r.store.PlyEvent(ctx, h.Match, h.Game, h.Expected)
+	}
+	return r.store.RequestEvent(ctx, h.Match, h.Game, h.Expected)
 }
 
 // again makes the answer that was given when first was committed: the state

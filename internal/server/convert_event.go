@@ -17,7 +17,8 @@ type eventWriter struct {
 	referee *referee.Referee
 	// state is the match at or after the events that are written.
 	state *referee.State
-	// names of principals, for auditors; nil hides who submitted what.
+	// names of principals, for auditors; nil hides who submitted what, and what
+	// a player holds in his wallet.
 	names  map[int32]string
 	prover *referee.Prover
 	game   int // that prover is for
@@ -103,14 +104,18 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 		out.Detail = &refereev1.Event_MatchCreated{MatchCreated: &refereev1.MatchCreated{Commitment: d.Commitment[:]}}
 		return err
 	case referee.EventGameStarted:
-		return gameStarted(e, out)
+		return w.gameStarted(e, out)
 	case referee.EventGameEnded:
 		return w.gameEnded(e, out)
 	case referee.EventMatchEnded:
 		return matchEnded(e, out)
 	case referee.EventMatchVoided, referee.EventMatchAbandoned:
 		d, err := e.Leave()
-		out.Detail = &refereev1.Event_MatchLeft{MatchLeft: &refereev1.MatchLeft{Note: d.Note, Balances: d.Balances}}
+		left := &refereev1.MatchLeft{Note: d.Note}
+		if w.names != nil {
+			left.Balances = d.Balances
+		}
+		out.Detail = &refereev1.Event_MatchLeft{MatchLeft: left}
 		return err
 	case referee.EventClockPaused:
 		d, err := e.Paused()
@@ -127,10 +132,11 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 	return nil
 }
 
-func gameStarted(e *referee.Event, out *refereev1.Event) error {
+func (w *eventWriter) gameStarted(e *referee.Event, out *refereev1.Event) error {
 	d, err := e.Started()
-	started := &refereev1.GameStarted{
-		Balances: d.Balances, HoldIds: d.HoldIDs, PlayerSeeds: d.PlayerSeeds, Root: d.Root[:], FirstSeat: uint32(d.First),
+	started := &refereev1.GameStarted{PlayerSeeds: d.PlayerSeeds, Root: d.Root[:], FirstSeat: uint32(d.First)}
+	if w.names != nil {
+		started.Balances, started.HoldIds = d.Balances, d.HoldIDs
 	}
 	for _, piece := range d.Draws {
 		started.FirstDraws = append(started.FirstDraws, pieceLetter(rules.Piece(piece)))

@@ -27,6 +27,7 @@ const (
 	reasonOverloaded       referee.Reason = "OVERLOADED"
 	reasonInternal         referee.Reason = "INTERNAL"
 	reasonDeadlineTooShort referee.Reason = "DEADLINE_TOO_SHORT"
+	reasonNotLogged        referee.Reason = "NOT_LOGGED"
 )
 
 // overloadPause is in how long a replica gets through what waits when it is full.
@@ -68,6 +69,7 @@ var codeOf = map[referee.Reason]codes.Code{
 	reasonOverloaded:                  codes.ResourceExhausted,
 	reasonInternal:                    codes.Internal,
 	reasonDeadlineTooShort:            codes.DeadlineExceeded,
+	reasonNotLogged:                   codes.FailedPrecondition,
 }
 
 // notFound is answered for what is not there and what is not the caller's to see.

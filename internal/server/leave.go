@@ -11,7 +11,7 @@ import (
 // Resign gives the running game up.
 func (m *matchService) Resign(ctx context.Context, r *refereev1.ResignRequest) (*refereev1.ResignResponse, error) {
 	var c check
-	command := &referee.Resign{Header: c.header(r, c.seat("seat", r.Seat))}
+	command := &referee.Resign{Header: c.header(r, c.seat(r.Seat))}
 	change, err := m.do(ctx, &c, command, &command.Header)
 	if err != nil {
 		return nil, err

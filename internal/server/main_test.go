@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,15 +20,25 @@ import (
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
 	"referee.example/internal/store"
+	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+// TestMain also finds goroutines that outlive their server.
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // The tokens of the tests by name, and whose they are.
 var testTokens = []Token{
@@ -93,7 +104,7 @@ func newRoom(t testing.TB, o options) *room {
 		o.log = io.Discard
 	}
 	config := Config{
-		Referee: r.referee, History: s, Ready: o.ready, Versions: s.Versions, Tokens: knownTokens(t),
+		Referee: r.referee, History: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Tokens: knownTokens(t),
 		Logger: slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.config != nil {

@@ -24,7 +24,7 @@ func (m *matchService) play(ctx context.Context, r *refereev1.PlayActionRequest)
 			Game:      c.number("game", r.GetGame(), maxGame),
 			RequestID: c.id("request_id", r.GetRequestId()),
 			Expected:  c.number("expected_ply", r.GetExpectedPly(), maxNumber),
-			Seat:      c.seat("seat", r.Seat),
+			Seat:      c.seat(r.Seat),
 		},
 		Action:     c.action(r.GetAction()),
 		ClientHash: c.bytes("client_hash", r.GetClientHash(), referee.MaxClientHashBytes),

@@ -11,7 +11,9 @@ import (
 	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -431,11 +433,14 @@ func TestExpiryPending(t *testing.T) {
 	rules.Clock = &refereev1.ClockRules{TurnMs: 1, OnExpiry: "lose"}
 	table := r.started(func(c *refereev1.CreateMatchRequest) { c.Rules = &refereev1.CreateMatchRequest_Ruleset{Ruleset: rules} })
 	for {
-		_, err := r.match.PlayAction(r.as("east"), table.action(flip("a1")))
+		var trailer metadata.MD
+		_, err := r.match.PlayAction(r.as("east"), table.action(flip("a1")), grpc.Trailer(&trailer))
 		if status.Code(err) == codes.Unavailable {
 			wanted{codes.Unavailable, "EXPIRY_PENDING", ""}.check(t, err)
 			if delay := streamRefusal(status.Convert(err)).GetRetryDelayMs(); delay < 0 || delay > 250 {
 				t.Errorf("to retry after %d ms", delay)
+			} else if delay > 0 && len(trailer.Get("grpc-retry-pushback-ms")) != 1 {
+				t.Errorf("retrying clients are told nothing: %v", trailer)
 			}
 			return
 		}

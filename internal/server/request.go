@@ -113,12 +113,12 @@ func (c *check) gameOrPresent(value uint32) int {
 }
 
 // seat reads a required seat.
-func (c *check) seat(field string, value *uint32) rules.Seat {
+func (c *check) seat(value *uint32) rules.Seat {
 	if value == nil {
-		c.refuse(field, "is required")
+		c.refuse("seat", "is required")
 		return rules.NoSeat
 	}
-	return c.optionalSeat(field, value)
+	return c.optionalSeat("seat", value)
 }
 
 // optionalSeat reads a seat that may be absent.

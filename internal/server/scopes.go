@@ -46,4 +46,7 @@ var scopesOf = map[string][]string{
 	refereev1.AuditService_GetGameRecord_FullMethodName: auditors,
 	refereev1.AuditService_RecallPlayer_FullMethodName:  auditors,
 	refereev1.AuditService_FindMatch_FullMethodName:     auditors,
+	refereev1.AuditService_GetCheckpoint_FullMethodName: readers,
+	refereev1.AuditService_ProveGame_FullMethodName:     readers,
+	refereev1.AuditService_GetLogTile_FullMethodName:    auditors,
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,12 +95,9 @@ func TestReflection(t *testing.T) {
 		r := newRoom(t, options{config: func(c *Config) { c.Reflection = on }})
 		stream, err := reflectionv1.NewServerReflectionClient(r.conn).ServerReflectionInfo(t.Context())
 		must(t, err)
-		err = stream.Send(&reflectionv1.ServerReflectionRequest{
+		_ = stream.Send(&reflectionv1.ServerReflectionRequest{ // fails where it is refused; Recv says why
 			MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{},
 		})
-		if !errors.Is(err, io.EOF) { // refused already: Recv tells why
-			must(t, err)
-		}
 		got, err := stream.Recv()
 		if on {
 			must(t, err)

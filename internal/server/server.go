@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"referee.example/internal/referee"
+	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
 	"google.golang.org/grpc"
@@ -47,6 +48,7 @@ type Config struct {
 	Ready func(ctx context.Context) error
 	// Versions returns the versions of matches, those it knows.
 	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
+	Log      *tlog.Log // of finished games
 	Tokens   Tokens
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
@@ -73,6 +75,7 @@ type Server struct {
 	health  *health.Server
 	referee *referee.Referee
 	history referee.History
+	gameLog *tlog.Log
 	tokens  Tokens
 	ready   func(context.Context) error
 	log     *slog.Logger
@@ -90,7 +93,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History,
+		health: health.NewServer(), referee: c.Referee, history: c.History, gameLog: c.Log,
 		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}

@@ -36,7 +36,7 @@ func (m *matchService) StartGame(ctx context.Context, r *refereev1.StartGameRequ
 func (m *matchService) SubmitPlacement(ctx context.Context, r *refereev1.SubmitPlacementRequest) (*refereev1.SubmitPlacementResponse, error) {
 	var c check
 	command := &referee.SubmitPlacement{
-		Header:    c.header(r, c.seat("seat", r.Seat)),
+		Header:    c.header(r, c.seat(r.Seat)),
 		Placement: c.text("placement", r.GetPlacement(), 0, maxPlacementBytes),
 	}
 	change, err := m.do(ctx, &c, command, &command.Header)

@@ -171,7 +171,7 @@ func TestWireOfRules(t *testing.T) {
 	move := func(from, to string) *refereev1.Action {
 		return &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_MOVE, From: from, To: to}
 	}
-	const state = "----/----/----/----/----/----/XXX-/Kp-X red"
+	const state = "----/----/----/----/----/----/XX--/Kp-X red"
 	w.call("validate_action_illegal", "east", refereev1.RulesService_ValidateAction_FullMethodName,
 		&refereev1.ValidateActionRequest{Rules: preset, State: state, Action: move("a1", "b1")}, &refereev1.ValidateActionResponse{})
 	w.call("validate_action_flip", "east", refereev1.RulesService_ValidateAction_FullMethodName,

@@ -1,8 +1,13 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,7 +29,12 @@ const (
 	codeDeadlock         = "40P01"
 	codeLockNotAvailable = "55P03"
 	codeNotSaved         = "RF00" // and the verdict
+	classConnection      = "08"
 )
+
+// codesUnavailable: the server is shutting down, crashed, is starting, or has no
+// connection left.
+var codesUnavailable = []string{"57P01", "57P02", "57P03", "53300"}
 
 // Verdicts of a guarded commit, as its statement gives them.
 const (
@@ -72,6 +82,9 @@ func wrap(operation string, err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%s: %w", operation, referee.ErrNotFound)
 	}
+	if unavailable(err) {
+		return fmt.Errorf("%s: %w: %w", operation, referee.ErrUnavailable, cause(err))
+	}
 	var failed *pgconn.PgError
 	if !errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", operation, err)
@@ -79,7 +92,33 @@ func wrap(operation string, err error) error {
 	if known := knownError(failed); known != nil {
 		return fmt.Errorf("%s: %w", operation, known)
 	}
-	return fmt.Errorf("%s: %w", operation, &postgresError{failed.Code, failed.ConstraintName, failed.Message})
+	return fmt.Errorf("%s: %w", operation, cause(err))
+}
+
+// cause is what may be shown of an error.
+func cause(err error) error {
+	var failed *pgconn.PgError
+	if errors.As(err, &failed) {
+		return &postgresError{failed.Code, failed.ConstraintName, failed.Message}
+	}
+	return err
+}
+
+// unavailable reports whether the database could not be reached, or went away
+// in the middle: the same call may go through later, and if it was a commit,
+// its request id tells what became of it.
+func unavailable(err error) bool {
+	var failed *pgconn.PgError
+	if errors.As(err, &failed) {
+		return slices.Contains(codesUnavailable, failed.Code) || strings.HasPrefix(failed.Code, classConnection)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }
 
 // knownError returns what the error means to the referee, nil for nothing. In

@@ -33,7 +33,13 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	d := &desk{t: t, db: pgtest.New(t), dice: rand.NewChaCha8([32]byte{1})}
+	return newDeskOn(t, pgtest.New(t))
+}
+
+// newDeskOn is a desk on a migrated database.
+func newDeskOn(t testing.TB, db *pgtest.DB) *desk {
+	t.Helper()
+	d := &desk{t: t, db: db, dice: rand.NewChaCha8([32]byte{1})}
 	d.Store = d.open(10)
 	var err error
 	if d.keys, err = deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize))); err != nil {

@@ -140,18 +140,15 @@ func (g *Game) checkTurned(s *State, a rules.Action, turned rules.Piece) error {
 // fouls as undisputed, which needs no probe of its own.
 func (g *Game) apply(s *State, a rules.Action, turned rules.Piece, probe bool) Effect {
 	e := Effect{Seat: s.turn, Manner: g.Manner(s, a), CapturedBy: rules.NoSeat}
-	quiet := false
 	switch e.Manner {
 	case MannerFlip:
 		e.Turned = turned
 		s.flip(a.From, turned)
 		g.breakQuiet(s)
 	case MannerStop:
-		quiet = true
 		s.chain = rules.NoSquare
 		g.noteStop(s)
 	case MannerStep, MannerSlide:
-		quiet = true
 		e.Mover = s.board.at[a.From&31]
 		g.judgeChase(s, a, &e, probe)
 		g.quietMove(s, a, e.Mover)
@@ -164,7 +161,7 @@ func (g *Game) apply(s *State, a rules.Action, turned rules.Piece, probe bool) E
 	if s.chain == rules.NoSquare {
 		g.endTurn(s, &e)
 	}
-	g.settle(s, e.Captured, quiet)
+	g.settle(s, e.Captured)
 	e.Outcome = s.outcome
 	return e
 }

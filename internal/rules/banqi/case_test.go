@@ -75,7 +75,7 @@ func (c *ruleCase) judge(t *testing.T, g *Game) {
 		e = c.play(t, g, &s, text)
 	}
 	c.judgeEnd(t, &s, e)
-	c.judgeAfter(t, g, &s, e)
+	c.judgeAfter(t, g, &s)
 }
 
 // play does one action and fails the test where it is refused.
@@ -202,7 +202,7 @@ func (c *ruleCase) judgeEnd(t *testing.T, s *State, e Effect) {
 	}
 }
 
-func (c *ruleCase) judgeAfter(t *testing.T, g *Game, s *State, e Effect) {
+func (c *ruleCase) judgeAfter(t *testing.T, g *Game, s *State) {
 	if side := s.Colour(s.turn).String(); c.Next != "" && side != c.Next {
 		t.Errorf("%s to move, want %s", side, c.Next)
 	}

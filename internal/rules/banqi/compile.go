@@ -42,14 +42,16 @@ type reach struct {
 
 // Geometry by square: neighbours along files and ranks, neighbours along
 // diagonals, no square at all, and the four lines that leave a square.
-var orthogonal, diagonal, nowhere, lines = geometry()
+var orthogonal, diagonal, lines = geometry()
+
+var nowhere [squares]uint32
 
 // ray is the squares of the lines that leave a square. Squares lie in
 // ascending order on the lines up (to rank 8) and right (to file d), in
 // descending order on the other two.
 type ray struct{ up, right, down, left uint32 }
 
-func geometry() (orthogonal, diagonal, nowhere [squares]uint32, lines [squares]ray) {
+func geometry() (orthogonal, diagonal [squares]uint32, lines [squares]ray) {
 	walk := func(square, files, ranks int, far bool) uint32 {
 		var set uint32
 		for file, rank := square%4+files, square/4+ranks; file >= 0 && file < 4 && rank >= 0 && rank < 8; file, rank = file+files, rank+ranks {
@@ -65,7 +67,7 @@ func geometry() (orthogonal, diagonal, nowhere [squares]uint32, lines [squares]r
 		diagonal[s] = walk(s, 1, 1, false) | walk(s, 1, -1, false) | walk(s, -1, 1, false) | walk(s, -1, -1, false)
 		lines[s] = ray{walk(s, 0, 1, true), walk(s, 1, 0, true), walk(s, 0, -1, true), walk(s, -1, 0, true)}
 	}
-	return orthogonal, diagonal, nowhere, lines
+	return orthogonal, diagonal, lines
 }
 
 // Compile makes the tables for r. The error is a *RulesError where Validate

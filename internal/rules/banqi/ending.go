@@ -10,9 +10,10 @@ import (
 var ErrNoChain = errors.New("no chain is running")
 
 // settle ends the game if the last ply met an ending, the first in the
-// ruleset's order. captured is the piece that the ply took off the board;
-// quiet says that the ply was a quiet one.
-func (g *Game) settle(s *State, captured rules.Piece, quiet bool) {
+// ruleset's order. captured is the piece that the ply took off the board. A
+// flip and a capture leave no history and no consecutive count behind, so that
+// only quiet plies repeat or idle.
+func (g *Game) settle(s *State, captured rules.Piece) {
 	for _, reason := range g.order {
 		outcome := rules.Outcome{Reason: reason}
 		met := false
@@ -29,12 +30,12 @@ func (g *Game) settle(s *State, captured rules.Piece, quiet bool) {
 				s.awaiting = s.disputed[loser&1] > 0
 			}
 		case rules.EndNoLegalAction:
-			met = s.chain == rules.NoSquare && !g.canAct(&s.board, s.side(s.turn))
+			met = !g.canAct(&s.board, s.side(s.turn))
 			outcome.Winners = rules.SeatsOf(1 - s.turn)
 		case rules.EndRepetition:
-			outcome.FirstPly, outcome.LastPly, met = g.repeated(s, quiet)
+			outcome.FirstPly, outcome.LastPly, met = g.repeated(s)
 		case rules.EndIdle:
-			outcome.FirstPly, outcome.LastPly, met = g.idledOut(s, quiet)
+			outcome.FirstPly, outcome.LastPly, met = g.idledOut(s)
 		case rules.EndMaxPlies:
 			met = g.maxPlies > 0 && int(s.ply) >= g.maxPlies
 		}
@@ -50,10 +51,7 @@ func (g *Game) settle(s *State, captured rules.Piece, quiet bool) {
 // repeated reports whether the last ply completed a repetition, and the plies
 // that prove it: those of the cycles, or from the ply that made the first
 // occurrence (0 for the start) to the last.
-func (g *Game) repeated(s *State, quiet bool) (from, to int, met bool) {
-	if !quiet {
-		return 0, 0, false
-	}
+func (g *Game) repeated(s *State) (from, to int, met bool) {
 	last, times := int(s.ply), g.repetition.Times
 	switch g.repetition.Kind {
 	case "cycle":
@@ -81,8 +79,8 @@ func (g *Game) countQuiet(s *State) {
 
 // idledOut reports whether the last ply reached the idle limit, and the plies
 // that prove it: the quiet ones, or for a cumulative count the whole game.
-func (g *Game) idledOut(s *State, quiet bool) (from, to int, met bool) {
-	if g.idle.Limit == 0 || !quiet || int(s.idle) < g.idle.Limit {
+func (g *Game) idledOut(s *State) (from, to int, met bool) {
+	if g.idle.Limit == 0 || int(s.idle) < g.idle.Limit {
 		return 0, 0, false
 	}
 	if g.cumulative {
@@ -118,7 +116,7 @@ func (g *Game) RequestCount(s *State, seat rules.Seat) rules.Illegal {
 	if i := g.CheckCount(s, seat); !i.OK() {
 		return i
 	}
-	s.requester, s.idle = seat, 0
+	s.requester = seat
 	return rules.Illegal{}
 }
 
@@ -132,7 +130,7 @@ func (g *Game) EndChain(s *State) (Effect, error) {
 	e := Effect{Seat: s.turn, Manner: MannerStop, CapturedBy: rules.NoSeat}
 	s.chain = rules.NoSquare
 	g.endTurn(s, &e)
-	g.settle(s, rules.NoPiece, false)
+	g.settle(s, rules.NoPiece)
 	e.Outcome = s.outcome
 	return e, nil
 }

@@ -43,7 +43,7 @@ func (g *Game) RuleFoul(s *State, confirm bool) (rules.Outcome, error) {
 		s.fouls[seat&1]--
 	}
 	s.awaiting = false
-	g.settle(s, rules.NoPiece, true) // the foul was a quiet ply
+	g.settle(s, rules.NoPiece)
 	return s.outcome, nil
 }
 

@@ -139,6 +139,9 @@ func TestView(t *testing.T) {
 	if got := g.View(&s, rules.NoSeat); !reflect.DeepEqual(got, want) {
 		t.Errorf("view %+v\nwant %+v", got, want)
 	}
+	if s.Captures(0) != 2 || s.Captures(1) != 1 || s.Captures(rules.NoSeat) != 0 {
+		t.Errorf("captures %d and %d", s.Captures(0), s.Captures(1))
+	}
 	(&ruleCase{}).play(t, g, &s, "c3-b3")
 	want.Board, want.ToMove, want.Ply, want.Turns, want.Idle = "P---/----/----/----/-r--/-G--/----/---p", 1, 10, [2]int{5, 5}, 5
 	want.Chases[0].Piece, want.Chases[0].Targets[0].Length = 9, 6
@@ -146,6 +149,29 @@ func TestView(t *testing.T) {
 	for _, viewer := range []rules.Seat{0, 1, rules.NoSeat} {
 		if got := g.View(&s, viewer); !reflect.DeepEqual(got, want) {
 			t.Errorf("seat %d sees %+v\nwant %+v", viewer, got, want)
+		}
+	}
+}
+
+// TestViewOfRequest: the limit shows once a count is running.
+func TestViewOfRequest(t *testing.T) {
+	g := compiled(t, "mingjian-2026")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red")
+	before := g.View(&s, 0)
+	g.RequestCount(&s, 0)
+	after := g.View(&s, 0)
+	if before.IdleLimit != 0 || before.Requester != rules.NoSeat || after.IdleLimit != 50 || after.Requester != 0 {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+}
+
+// TestCanWinByChain: two captures in one turn may be what wins.
+func TestCanWinByChain(t *testing.T) {
+	for name, want := range map[string]bool{"open-chain": true, "standard": false} {
+		g := compiled(t, name)
+		s := position(t, g, "----/----/----/----/----/g---/G---/P--- black")
+		if got := g.canWin(&s); got != want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -80,14 +80,16 @@ func TestCycleAfterApproach(t *testing.T) {
 	for range 3 {
 		plies = append(plies, longest...)
 	}
+	straight := s
 	for i, ply := range plies[:222] {
 		if s.outcome.Over() {
 			t.Fatalf("over on ply %d", i)
 		}
 		(&ruleCase{}).play(t, g, &s, ply)
+		(&ruleCase{}).play(t, g, &straight, ply)
 		copied := position(t, g, g.Text(&s))
-		if g.Text(&copied) != g.Text(&s) {
-			t.Fatalf("ply %d: %s", i+1, g.Text(&copied))
+		if text := g.Text(&straight); g.Text(&copied) != text || g.Text(&s) != text {
+			t.Fatalf("ply %d: %s\nis not %s", i+1, g.Text(&copied), text)
 		}
 		s = copied
 	}
@@ -122,6 +124,38 @@ func TestPositionLongAgo(t *testing.T) {
 	}
 	if want := (rules.Outcome{Reason: rules.EndRepetition, FirstPly: 0, LastPly: 448}); s.outcome != want {
 		t.Errorf("outcome %+v, want %+v", s.outcome, want)
+	}
+}
+
+// TestHistoryCopies: copies of a state go their own ways, however long; and the
+// history of a cycle rule stays about as long as the rule looks back. Two
+// cannons without a third piece never take each other.
+func TestHistoryCopies(t *testing.T) {
+	g := compiled(t, "daily")
+	s := position(t, g, "---c/----/----/----/----/----/----/C--- red")
+	var room [MaxActions]rules.Action
+	walk := func(s *State, d dice) {
+		for range 30 {
+			if actions := g.List(s, room[:0]); len(actions) > 0 {
+				if _, err := g.Apply(s, actions[d.IntN(len(actions))], rules.NoPiece); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	trunk := newDice(5)
+	for round := range uint64(30) {
+		one, other := s, s
+		walk(&one, newDice(round))
+		want := g.Text(&one)
+		walk(&other, newDice(round+100))
+		if got := g.Text(&one); got != want {
+			t.Fatalf("playing one copy changed another:\n%s\n%s", want, got)
+		}
+		walk(&s, trunk)
+	}
+	if n := s.history.len(); s.Ply() != 900 || n > g.keep()+2*recentPlies {
+		t.Errorf("%d plies of history after %d", n, s.Ply())
 	}
 }
 

@@ -196,7 +196,7 @@ func (g *Game) validateOutcome(s *State) (part, reason string) {
 
 // settleStuck ends a position set up with no legal action for the side to move.
 func (g *Game) settleStuck(s *State) {
-	if s.outcome.Over() || s.awaiting || s.chain != rules.NoSquare || g.canAct(&s.board, s.side(s.turn)) {
+	if s.outcome.Over() || s.awaiting || g.canAct(&s.board, s.side(s.turn)) {
 		return
 	}
 	s.outcome = rules.Outcome{Reason: rules.EndNoLegalAction, Winners: rules.SeatsOf(1 - s.turn)}

@@ -97,7 +97,11 @@ func TestRulesJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Fatal(err)
 		}
-		if second, _ := json.Marshal(again); string(second) != string(text) {
+		second, err := json.Marshal(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(second) != string(text) {
 			t.Errorf("%s: %s became %s", name, text, second)
 		}
 	}

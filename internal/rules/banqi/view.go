@@ -45,8 +45,9 @@ type PauseView struct {
 	Target rules.Square // what it chased; NoSquare if that is gone
 }
 
-// View returns what viewer (NoSeat for a spectator) may see of s.
-func (g *Game) View(s *State, viewer rules.Seat) View {
+// View returns what a viewer may see of s, the same for both seats and for
+// spectators: nobody knows what is face down.
+func (g *Game) View(s *State, _ rules.Seat) View {
 	v := View{
 		Board: s.board.text(), ToMove: s.turn, Ply: s.Ply(), FaceDown: s.FaceDownCount(),
 		Idle: s.Idle(), Requester: s.requester, Chain: s.chain, Awaiting: s.awaiting, Outcome: s.outcome,

@@ -95,17 +95,17 @@ type HistoryFilter struct {
 	OpponentId string `protobuf:"bytes,3,opt,name=opponent_id,json=opponentId,proto3" json:"opponent_id,omitempty"`
 	// The platform's own reference.
 	ExternalRef string `protobuf:"bytes,4,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
-	// The platform's table.
+	// The platform's table, up to 128 bytes.
 	TableRef string `protobuf:"bytes,5,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
-	// Preset id.
+	// Preset id, up to 128 bytes.
 	RulesetId string `protobuf:"bytes,6,opt,name=ruleset_id,json=rulesetId,proto3" json:"ruleset_id,omitempty"`
-	// Smallest stake.
+	// Smallest stake, at least 0.
 	MinStake int64 `protobuf:"varint,7,opt,name=min_stake,json=minStake,proto3" json:"min_stake,omitempty"`
-	// Largest stake; 0 for any.
+	// Largest stake, not below min_stake; 0 for any.
 	MaxStake int64 `protobuf:"varint,8,opt,name=max_stake,json=maxStake,proto3" json:"max_stake,omitempty"`
-	// Created at or after.
+	// Created at or after, not before 1970.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// Created before.
+	// Created before; after from_time.
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1083,6 +1083,374 @@ func (x *AuditServiceFindMatchResponse) GetServerTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetCheckpointRequest asks for the signed head of the log.
+type GetCheckpointRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Size of a checkpoint that the caller holds, to have it proved that its tree
+	// is part of the present one; 0 for no proof.
+	FromSize      int64 `protobuf:"varint,1,opt,name=from_size,json=fromSize,proto3" json:"from_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCheckpointRequest) Reset() {
+	*x = GetCheckpointRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCheckpointRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCheckpointRequest) ProtoMessage() {}
+
+func (x *GetCheckpointRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCheckpointRequest.ProtoReflect.Descriptor instead.
+func (*GetCheckpointRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetCheckpointRequest) GetFromSize() int64 {
+	if x != nil {
+		return x.FromSize
+	}
+	return 0
+}
+
+// GetCheckpointResponse is the answer of GetCheckpoint. It is UNAVAILABLE until
+// the log has been signed for the first time.
+type GetCheckpointResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// C2SP tlog-checkpoint: a note of origin, size and root, signed by the log with
+	// Ed25519. Verify it with the log's key, which the operator publishes.
+	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	// Games in the log that it signs.
+	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// Consistency proof (RFC 6962, section 2.1.2) from from_size to size: SHA-256
+	// hashes. Empty where the sizes are equal or from_size is 0.
+	ConsistencyProof [][]byte `protobuf:"bytes,3,rep,name=consistency_proof,json=consistencyProof,proto3" json:"consistency_proof,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCheckpointResponse) Reset() {
+	*x = GetCheckpointResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCheckpointResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCheckpointResponse) ProtoMessage() {}
+
+func (x *GetCheckpointResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCheckpointResponse.ProtoReflect.Descriptor instead.
+func (*GetCheckpointResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetCheckpointResponse) GetCheckpoint() string {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return ""
+}
+
+func (x *GetCheckpointResponse) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *GetCheckpointResponse) GetConsistencyProof() [][]byte {
+	if x != nil {
+		return x.ConsistencyProof
+	}
+	return nil
+}
+
+func (x *GetCheckpointResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// ProveGameRequest asks for the proof that a game is in the log.
+type ProveGameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number, from 1.
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// Size of the checkpoint that the caller wants it proved under; 0 for the last.
+	Size          int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProveGameRequest) Reset() {
+	*x = ProveGameRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProveGameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProveGameRequest) ProtoMessage() {}
+
+func (x *ProveGameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProveGameRequest.ProtoReflect.Descriptor instead.
+func (*ProveGameRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ProveGameRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ProveGameRequest) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *ProveGameRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+// ProveGameResponse proves that a game is in the log. The leaf is SHA-256 over a
+// zero byte, then "referee.v1 finished game" and a zero byte, the match id (16
+// bytes), the game (2, big-endian) and the hash of its last event (32).
+type ProveGameResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last checkpoint, as GetCheckpoint returns it; empty when a size was named.
+	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	// Games in the tree that the proof is for.
+	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// Position of the game in the log, from 0.
+	Index int64 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	// Inclusion proof (RFC 6962, section 2.1.1): SHA-256 hashes, from the leaf's
+	// sibling up.
+	Proof [][]byte `protobuf:"bytes,4,rep,name=proof,proto3" json:"proof,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProveGameResponse) Reset() {
+	*x = ProveGameResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProveGameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProveGameResponse) ProtoMessage() {}
+
+func (x *ProveGameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProveGameResponse.ProtoReflect.Descriptor instead.
+func (*ProveGameResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ProveGameResponse) GetCheckpoint() string {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return ""
+}
+
+func (x *ProveGameResponse) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *ProveGameResponse) GetIndex() int64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ProveGameResponse) GetProof() [][]byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+func (x *ProveGameResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// GetLogTileRequest asks for a part of the log.
+type GetLogTileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path as in C2SP tlog-tiles: tile/<level>/<index> for 256 hashes of the tree,
+	// tile/entries/<index> for the entries under them, .p/<width> added for a tile
+	// that is not full yet. At most 64 bytes. Entries name matches: they are for
+	// auditors of every platform, and not found for others.
+	Path          string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLogTileRequest) Reset() {
+	*x = GetLogTileRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLogTileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLogTileRequest) ProtoMessage() {}
+
+func (x *GetLogTileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLogTileRequest.ProtoReflect.Descriptor instead.
+func (*GetLogTileRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetLogTileRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+// GetLogTileResponse is a part of the log.
+type GetLogTileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tile's hashes, 32 bytes each; or a bundle of entries, each after its
+	// length in 2 bytes, big-endian. What is not signed yet is not found.
+	Content       []byte `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLogTileResponse) Reset() {
+	*x = GetLogTileResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLogTileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLogTileResponse) ProtoMessage() {}
+
+func (x *GetLogTileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLogTileResponse.ProtoReflect.Descriptor instead.
+func (*GetLogTileResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetLogTileResponse) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
 
 const file_referee_v1_audit_service_proto_rawDesc = "" +
@@ -1174,19 +1542,50 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x1dAuditServiceFindMatchResponse\x12'\n" +
 	"\x05match\x18\x01 \x01(\v2\x11.referee.v1.MatchR\x05match\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime*\x94\x01\n" +
+	"serverTime\"3\n" +
+	"\x14GetCheckpointRequest\x12\x1b\n" +
+	"\tfrom_size\x18\x01 \x01(\x03R\bfromSize\"\xb5\x01\n" +
+	"\x15GetCheckpointResponse\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x01 \x01(\tR\n" +
+	"checkpoint\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12+\n" +
+	"\x11consistency_proof\x18\x03 \x03(\fR\x10consistencyProof\x12;\n" +
+	"\vserver_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"U\n" +
+	"\x10ProveGameRequest\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"\xb0\x01\n" +
+	"\x11ProveGameResponse\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x01 \x01(\tR\n" +
+	"checkpoint\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x03R\x05index\x12\x14\n" +
+	"\x05proof\x18\x04 \x03(\fR\x05proof\x12;\n" +
+	"\vserver_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"'\n" +
+	"\x11GetLogTileRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\".\n" +
+	"\x12GetLogTileResponse\x12\x18\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xb3\x03\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x042\xa0\x05\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
 	"\rGetGameRecord\x12 .referee.v1.GetGameRecordRequest\x1a!.referee.v1.GetGameRecordResponse\x12Q\n" +
 	"\fRecallPlayer\x12\x1f.referee.v1.RecallPlayerRequest\x1a .referee.v1.RecallPlayerResponse\x12`\n" +
-	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponse\x12T\n" +
+	"\rGetCheckpoint\x12 .referee.v1.GetCheckpointRequest\x1a!.referee.v1.GetCheckpointResponse\x12H\n" +
+	"\tProveGame\x12\x1c.referee.v1.ProveGameRequest\x1a\x1d.referee.v1.ProveGameResponse\x12K\n" +
+	"\n" +
+	"GetLogTile\x12\x1d.referee.v1.GetLogTileRequest\x1a\x1e.referee.v1.GetLogTileResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_audit_service_proto_rawDescOnce sync.Once
@@ -1201,7 +1600,7 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
 	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
@@ -1217,56 +1616,70 @@ var file_referee_v1_audit_service_proto_goTypes = []any{
 	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
 	(*AuditServiceFindMatchRequest)(nil),  // 12: referee.v1.AuditServiceFindMatchRequest
 	(*AuditServiceFindMatchResponse)(nil), // 13: referee.v1.AuditServiceFindMatchResponse
-	(*timestamppb.Timestamp)(nil),         // 14: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 15: referee.v1.MatchStatus
-	(*Match)(nil),                         // 16: referee.v1.Match
-	(EndReason)(0),                        // 17: referee.v1.EndReason
-	(GameStatus)(0),                       // 18: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 19: referee.v1.GameResult
-	(*Game)(nil),                          // 20: referee.v1.Game
-	(*Event)(nil),                         // 21: referee.v1.Event
-	(*Ruleset)(nil),                       // 22: referee.v1.Ruleset
+	(*GetCheckpointRequest)(nil),          // 14: referee.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),         // 15: referee.v1.GetCheckpointResponse
+	(*ProveGameRequest)(nil),              // 16: referee.v1.ProveGameRequest
+	(*ProveGameResponse)(nil),             // 17: referee.v1.ProveGameResponse
+	(*GetLogTileRequest)(nil),             // 18: referee.v1.GetLogTileRequest
+	(*GetLogTileResponse)(nil),            // 19: referee.v1.GetLogTileResponse
+	(*timestamppb.Timestamp)(nil),         // 20: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 21: referee.v1.MatchStatus
+	(*Match)(nil),                         // 22: referee.v1.Match
+	(EndReason)(0),                        // 23: referee.v1.EndReason
+	(GameStatus)(0),                       // 24: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 25: referee.v1.GameResult
+	(*Game)(nil),                          // 26: referee.v1.Game
+	(*Event)(nil),                         // 27: referee.v1.Event
+	(*Ruleset)(nil),                       // 28: referee.v1.Ruleset
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	14, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	14, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	20, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	20, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	15, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	16, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	21, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	22, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
 	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	17, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	23, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
 	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	18, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	19, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	14, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	14, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	24, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	25, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	20, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	20, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
 	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	14, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	16, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	20, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	21, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	22, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	21, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	20, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	22, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	26, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	27, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	28, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	27, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
 	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	14, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	16, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	14, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	2,  // 24: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 25: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 26: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 27: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 28: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	3,  // 29: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 30: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 31: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 32: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 33: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	20, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	22, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	20, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	20, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	20, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	2,  // 26: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	4,  // 27: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	7,  // 28: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	10, // 29: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	12, // 30: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	14, // 31: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	16, // 32: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	18, // 33: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	3,  // 34: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	5,  // 35: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	8,  // 36: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	11, // 37: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	13, // 38: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	15, // 39: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	17, // 40: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	19, // 41: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	34, // [34:42] is the sub-list for method output_type
+	26, // [26:34] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -1287,7 +1700,7 @@ func file_referee_v1_audit_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

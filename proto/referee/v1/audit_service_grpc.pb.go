@@ -24,15 +24,19 @@ const (
 	AuditService_GetGameRecord_FullMethodName = "/referee.v1.AuditService/GetGameRecord"
 	AuditService_RecallPlayer_FullMethodName  = "/referee.v1.AuditService/RecallPlayer"
 	AuditService_FindMatch_FullMethodName     = "/referee.v1.AuditService/FindMatch"
+	AuditService_GetCheckpoint_FullMethodName = "/referee.v1.AuditService/GetCheckpoint"
+	AuditService_ProveGame_FullMethodName     = "/referee.v1.AuditService/ProveGame"
+	AuditService_GetLogTile_FullMethodName    = "/referee.v1.AuditService/GetLogTile"
 )
 
 // AuditServiceClient is the client API for AuditService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AuditService reads the history. It needs the scope "audit"; it never writes,
-// but for expiries that were already due. Lists are newest first; a page token
-// belongs to its query and is refused with another.
+// AuditService reads the history. It needs the scope "audit", but for
+// GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
+// expiries that were already due. Lists are newest first; a page token belongs to
+// its query and is refused with another.
 type AuditServiceClient interface {
 	// ListMatches lists matches.
 	ListMatches(ctx context.Context, in *ListMatchesRequest, opts ...grpc.CallOption) (*ListMatchesResponse, error)
@@ -46,6 +50,14 @@ type AuditServiceClient interface {
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(ctx context.Context, in *AuditServiceFindMatchRequest, opts ...grpc.CallOption) (*AuditServiceFindMatchResponse, error)
+	// GetCheckpoint returns the signed head of the log of finished games, and
+	// proves that a head held before is part of it. Every ended game enters the log
+	// within ten seconds, also a void one and one that was never started.
+	GetCheckpoint(ctx context.Context, in *GetCheckpointRequest, opts ...grpc.CallOption) (*GetCheckpointResponse, error)
+	// ProveGame proves that a game is in the log as it ended.
+	ProveGame(ctx context.Context, in *ProveGameRequest, opts ...grpc.CallOption) (*ProveGameResponse, error)
+	// GetLogTile returns a part of the log, for whoever copies or searches all of it.
+	GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error)
 }
 
 type auditServiceClient struct {
@@ -106,13 +118,44 @@ func (c *auditServiceClient) FindMatch(ctx context.Context, in *AuditServiceFind
 	return out, nil
 }
 
+func (c *auditServiceClient) GetCheckpoint(ctx context.Context, in *GetCheckpointRequest, opts ...grpc.CallOption) (*GetCheckpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCheckpointResponse)
+	err := c.cc.Invoke(ctx, AuditService_GetCheckpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) ProveGame(ctx context.Context, in *ProveGameRequest, opts ...grpc.CallOption) (*ProveGameResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ProveGameResponse)
+	err := c.cc.Invoke(ctx, AuditService_ProveGame_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLogTileResponse)
+	err := c.cc.Invoke(ctx, AuditService_GetLogTile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuditServiceServer is the server API for AuditService service.
 // All implementations must embed UnimplementedAuditServiceServer
 // for forward compatibility.
 //
-// AuditService reads the history. It needs the scope "audit"; it never writes,
-// but for expiries that were already due. Lists are newest first; a page token
-// belongs to its query and is refused with another.
+// AuditService reads the history. It needs the scope "audit", but for
+// GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
+// expiries that were already due. Lists are newest first; a page token belongs to
+// its query and is refused with another.
 type AuditServiceServer interface {
 	// ListMatches lists matches.
 	ListMatches(context.Context, *ListMatchesRequest) (*ListMatchesResponse, error)
@@ -126,6 +169,14 @@ type AuditServiceServer interface {
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error)
+	// GetCheckpoint returns the signed head of the log of finished games, and
+	// proves that a head held before is part of it. Every ended game enters the log
+	// within ten seconds, also a void one and one that was never started.
+	GetCheckpoint(context.Context, *GetCheckpointRequest) (*GetCheckpointResponse, error)
+	// ProveGame proves that a game is in the log as it ended.
+	ProveGame(context.Context, *ProveGameRequest) (*ProveGameResponse, error)
+	// GetLogTile returns a part of the log, for whoever copies or searches all of it.
+	GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error)
 	mustEmbedUnimplementedAuditServiceServer()
 }
 
@@ -150,6 +201,15 @@ func (UnimplementedAuditServiceServer) RecallPlayer(context.Context, *RecallPlay
 }
 func (UnimplementedAuditServiceServer) FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindMatch not implemented")
+}
+func (UnimplementedAuditServiceServer) GetCheckpoint(context.Context, *GetCheckpointRequest) (*GetCheckpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCheckpoint not implemented")
+}
+func (UnimplementedAuditServiceServer) ProveGame(context.Context, *ProveGameRequest) (*ProveGameResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ProveGame not implemented")
+}
+func (UnimplementedAuditServiceServer) GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLogTile not implemented")
 }
 func (UnimplementedAuditServiceServer) mustEmbedUnimplementedAuditServiceServer() {}
 func (UnimplementedAuditServiceServer) testEmbeddedByValue()                      {}
@@ -262,6 +322,60 @@ func _AuditService_FindMatch_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AuditService_GetCheckpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCheckpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).GetCheckpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_GetCheckpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).GetCheckpoint(ctx, req.(*GetCheckpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_ProveGame_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProveGameRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).ProveGame(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_ProveGame_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).ProveGame(ctx, req.(*ProveGameRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_GetLogTile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLogTileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).GetLogTile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_GetLogTile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).GetLogTile(ctx, req.(*GetLogTileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AuditService_ServiceDesc is the grpc.ServiceDesc for AuditService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -288,6 +402,18 @@ var AuditService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FindMatch",
 			Handler:    _AuditService_FindMatch_Handler,
+		},
+		{
+			MethodName: "GetCheckpoint",
+			Handler:    _AuditService_GetCheckpoint_Handler,
+		},
+		{
+			MethodName: "ProveGame",
+			Handler:    _AuditService_ProveGame_Handler,
+		},
+		{
+			MethodName: "GetLogTile",
+			Handler:    _AuditService_GetLogTile_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -175,6 +175,11 @@ const (
 	//
 	//	{"reason": "DEADLINE_TOO_SHORT", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_DEADLINE_TOO_SHORT ErrorReason = 34
+	// FAILED_PRECONDITION: the game is not in the log of finished games, or not
+	// under that size: it has not ended, or did within the last seconds.
+	//
+	//	{"reason": "NOT_LOGGED", "domain": "referee.v1"}
+	ErrorReason_ERROR_REASON_NOT_LOGGED ErrorReason = 35
 )
 
 // Enum value maps for ErrorReason.
@@ -215,6 +220,7 @@ var (
 		32: "ERROR_REASON_OVERLOADED",
 		33: "ERROR_REASON_INTERNAL",
 		34: "ERROR_REASON_DEADLINE_TOO_SHORT",
+		35: "ERROR_REASON_NOT_LOGGED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -252,6 +258,7 @@ var (
 		"ERROR_REASON_OVERLOADED":            32,
 		"ERROR_REASON_INTERNAL":              33,
 		"ERROR_REASON_DEADLINE_TOO_SHORT":    34,
+		"ERROR_REASON_NOT_LOGGED":            35,
 	}
 )
 
@@ -287,7 +294,7 @@ var File_referee_v1_error_reason_proto protoreflect.FileDescriptor
 const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dreferee/v1/error_reason.proto\x12\n" +
-	"referee.v1*\x84\t\n" +
+	"referee.v1*\xa1\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -324,7 +331,8 @@ const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"!ERROR_REASON_COMPENSATION_REFUSED\x10\x1f\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x10 \x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10!\x12#\n" +
-	"\x1fERROR_REASON_DEADLINE_TOO_SHORT\x10\"B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\x1fERROR_REASON_DEADLINE_TOO_SHORT\x10\"\x12\x1b\n" +
+	"\x17ERROR_REASON_NOT_LOGGED\x10#B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_error_reason_proto_rawDescOnce sync.Once

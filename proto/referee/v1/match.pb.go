@@ -2555,9 +2555,10 @@ func (x *MatchCreated) GetCommitment() []byte {
 // GameStarted is the detail of GAME_STARTED.
 type GameStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Balances as the platform stated them, in order of seats.
+	// Balances as the platform stated them, in order of seats; only for auditors.
 	Balances []int64 `protobuf:"varint,1,rep,packed,name=balances,proto3" json:"balances,omitempty"`
-	// Holds in the platform's wallet, in order of seats; empty where none was named.
+	// Holds in the platform's wallet, in order of seats; empty where none was
+	// named; only for auditors.
 	HoldIds []string `protobuf:"bytes,2,rep,name=hold_ids,json=holdIds,proto3" json:"hold_ids,omitempty"`
 	// Seeds of the players, in order of seats.
 	PlayerSeeds [][]byte `protobuf:"bytes,3,rep,name=player_seeds,json=playerSeeds,proto3" json:"player_seeds,omitempty"`
@@ -2786,7 +2787,8 @@ type MatchLeft struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why, in the caller's words.
 	Note string `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
-	// Balances stated for an ending by insufficient stake, in order of seats.
+	// Balances stated for an ending by insufficient stake, in order of seats; only
+	// for auditors.
 	Balances      []int64 `protobuf:"varint,2,rep,packed,name=balances,proto3" json:"balances,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

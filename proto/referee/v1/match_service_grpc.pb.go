@@ -61,6 +61,14 @@ const (
 // (250 ms) is refused UNAVAILABLE with a RetryInfo (EXPIRY_PENDING).
 //
 // Another platform's match is answered like one that does not exist: NOT_FOUND.
+//
+// Limits of all services. UUIDs are in their canonical form in lower case. No
+// text may contain NUL. A game's number is at most 32767, a ply's or an event's
+// at most 2147483647. A request is at most 64 KiB (RESOURCE_EXHAUSTED). A unary
+// call without a deadline gets one of 5 s; one with less than 50 ms left is
+// refused unread (DEADLINE_TOO_SHORT). The header x-request-id, up to 64
+// letters, digits and -_., names a call in the server's log and comes back with
+// the answer; it is made where it is missing.
 type MatchServiceClient interface {
 	// CreateMatch seats two players and commits to the deal of game 1. Refused
 	// when a balance is below the entry minimum. It is idempotent by request_id.
@@ -71,7 +79,10 @@ type MatchServiceClient interface {
 	// PlayAction plays one board action.
 	PlayAction(ctx context.Context, in *PlayActionRequest, opts ...grpc.CallOption) (*PlayActionResponse, error)
 	// PlayActions plays many, of any matches: requests of one match are answered
-	// in their order, a refusal travels in the answer and ends nothing.
+	// in their order, a refusal travels in the answer and ends nothing. 64 of a
+	// stream are worked on at once, each for 5 s at most. The server ends a stream
+	// UNAVAILABLE (NOT_READY) after an hour and when it is going down; every
+	// request that was read has its answer by then.
 	PlayActions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PlayActionsRequest, PlayActionsResponse], error)
 	// SubmitPlacement places a seat's pieces, for games with a placement phase.
 	// Dark chess has none: refused with NO_PLACEMENT_PHASE.
@@ -109,12 +120,15 @@ type MatchServiceClient interface {
 	GetMatch(ctx context.Context, in *GetMatchRequest, opts ...grpc.CallOption) (*GetMatchResponse, error)
 	// GetGame returns a game as a seat or a spectator may see it.
 	GetGame(ctx context.Context, in *GetGameRequest, opts ...grpc.CallOption) (*GetGameResponse, error)
-	// FindMatch finds a match by the request that created it or by the
-	// platform's own reference.
+	// FindMatch finds a match of the caller's own platform by the request that
+	// created it or by the platform's own reference.
 	FindMatch(ctx context.Context, in *FindMatchRequest, opts ...grpc.CallOption) (*FindMatchResponse, error)
 	// ListLegalActions lists what the side to move may do.
 	ListLegalActions(ctx context.Context, in *ListLegalActionsRequest, opts ...grpc.CallOption) (*ListLegalActionsResponse, error)
-	// WatchMatch streams every event once, in order, from a resume token on.
+	// WatchMatch streams every event once, in order, from a resume token on. It
+	// lasts an hour at most; a replica takes 10,000 watches (OVERLOADED).
+	// Compensations, which have a log of their own, come as they are made until
+	// the match ends, and after the games' events to those who come later.
 	WatchMatch(ctx context.Context, in *WatchMatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMatchResponse], error)
 }
 
@@ -367,6 +381,14 @@ type MatchService_WatchMatchClient = grpc.ServerStreamingClient[WatchMatchRespon
 // (250 ms) is refused UNAVAILABLE with a RetryInfo (EXPIRY_PENDING).
 //
 // Another platform's match is answered like one that does not exist: NOT_FOUND.
+//
+// Limits of all services. UUIDs are in their canonical form in lower case. No
+// text may contain NUL. A game's number is at most 32767, a ply's or an event's
+// at most 2147483647. A request is at most 64 KiB (RESOURCE_EXHAUSTED). A unary
+// call without a deadline gets one of 5 s; one with less than 50 ms left is
+// refused unread (DEADLINE_TOO_SHORT). The header x-request-id, up to 64
+// letters, digits and -_., names a call in the server's log and comes back with
+// the answer; it is made where it is missing.
 type MatchServiceServer interface {
 	// CreateMatch seats two players and commits to the deal of game 1. Refused
 	// when a balance is below the entry minimum. It is idempotent by request_id.
@@ -377,7 +399,10 @@ type MatchServiceServer interface {
 	// PlayAction plays one board action.
 	PlayAction(context.Context, *PlayActionRequest) (*PlayActionResponse, error)
 	// PlayActions plays many, of any matches: requests of one match are answered
-	// in their order, a refusal travels in the answer and ends nothing.
+	// in their order, a refusal travels in the answer and ends nothing. 64 of a
+	// stream are worked on at once, each for 5 s at most. The server ends a stream
+	// UNAVAILABLE (NOT_READY) after an hour and when it is going down; every
+	// request that was read has its answer by then.
 	PlayActions(grpc.BidiStreamingServer[PlayActionsRequest, PlayActionsResponse]) error
 	// SubmitPlacement places a seat's pieces, for games with a placement phase.
 	// Dark chess has none: refused with NO_PLACEMENT_PHASE.
@@ -415,12 +440,15 @@ type MatchServiceServer interface {
 	GetMatch(context.Context, *GetMatchRequest) (*GetMatchResponse, error)
 	// GetGame returns a game as a seat or a spectator may see it.
 	GetGame(context.Context, *GetGameRequest) (*GetGameResponse, error)
-	// FindMatch finds a match by the request that created it or by the
-	// platform's own reference.
+	// FindMatch finds a match of the caller's own platform by the request that
+	// created it or by the platform's own reference.
 	FindMatch(context.Context, *FindMatchRequest) (*FindMatchResponse, error)
 	// ListLegalActions lists what the side to move may do.
 	ListLegalActions(context.Context, *ListLegalActionsRequest) (*ListLegalActionsResponse, error)
-	// WatchMatch streams every event once, in order, from a resume token on.
+	// WatchMatch streams every event once, in order, from a resume token on. It
+	// lasts an hour at most; a replica takes 10,000 watches (OVERLOADED).
+	// Compensations, which have a log of their own, come as they are made until
+	// the match ends, and after the games' events to those who come later.
 	WatchMatch(*WatchMatchRequest, grpc.ServerStreamingServer[WatchMatchResponse]) error
 	mustEmbedUnimplementedMatchServiceServer()
 }

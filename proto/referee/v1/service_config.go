@@ -1,3 +1,5 @@
+// Package refereev1 is the generated contract of the match referee, and the
+// client service config that goes with it.
 package refereev1
 
 import _ "embed"

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"referee.example/internal/tlog"
+)
+
+const (
+	// sequenceEvery leaves room for several failures within the ten seconds in
+	// which a finished game enters the log.
+	sequenceEvery   = time.Second
+	sequenceTimeout = 5 * time.Second
+)
+
+// sequence lets finished games into the log each second, beside the other
+// replicas. What keeps it from that is told when it begins, changes and ends.
+func sequence(ctx context.Context, s *tlog.Sequencer, logger *slog.Logger) {
+	ticker := time.NewTicker(sequenceEvery)
+	defer ticker.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := step(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && err.Error() != trouble:
+			trouble = err.Error()
+			logger.Error("the log of finished games is held up", "error", err)
+		case err == nil && trouble != "":
+			trouble = ""
+			logger.Info("the log of finished games goes on")
+		}
+	}
+}
+
+func step(ctx context.Context, s *tlog.Sequencer) error {
+	limited, cancel := context.WithTimeout(ctx, sequenceTimeout)
+	defer cancel()
+	return s.Step(limited)
+}
