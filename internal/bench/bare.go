@@ -63,7 +63,7 @@ func (b *bench) pgbench(ctx context.Context, matches int) (p played, err error) 
 	}
 	command := exec.CommandContext(ctx, binary, "--no-vacuum", "--protocol=prepared", "--define=version=0",
 		"--client="+strconv.Itoa(matches), "--jobs="+strconv.Itoa(min(2, matches)),
-		"--time="+strconv.Itoa(int((b.length+time.Duration(matches)*connecting).Seconds()+0.5)), "--log", "--log-prefix="+filepath.Join(dir, "log"),
+		"--time="+strconv.Itoa(int((b.length+connecting+time.Duration(matches)*connecting/64).Seconds()+0.5)), "--log", "--log-prefix="+filepath.Join(dir, "log"),
 		"--file="+script, b.url)
 	if output, err := command.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("pgbench: %w: %s", err, output)
@@ -87,9 +87,9 @@ func pgbenchBinary() (string, error) {
 	return exec.LookPath("pgbench")
 }
 
-// connecting is about how long one client takes to connect, which pgbench counts
-// as playing; what is reported begins with the first move.
-const connecting = 15 * time.Millisecond
+// connecting is how long 64 clients take to connect on a busy machine, which
+// pgbench counts as playing; what is reported begins with the first move.
+const connecting = 2 * time.Second
 
 // pgbenchLog reads the logs: the third column is the latency in microseconds, the
 // fifth and sixth are when the move was done, in seconds and microseconds.

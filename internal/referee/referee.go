@@ -152,54 +152,25 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-<<<<<<< HEAD
 		answer, _, err := r.attempt(ctx, loaded, c, arrival, &window)
 		if !retriable(err) {
 			return answer, err
 		}
-=======
-		if refusal := loaded.State.forbidden(h); refusal != nil {
-			return Answer{}, refusal
-		}
-		answer, found, err := r.replayed(ctx, loaded.State, c)
-		if err != nil || found {
-			return answer, err
-		}
-		env, err := r.env(arrival, loaded.Outages)
-		if err != nil {
-			return Answer{}, err
-		}
-		env.Now = window.fit(env.Now)
-		decision, err := Decide(loaded.State, c, env)
-		if err != nil {
-			return Answer{}, err
-		}
-		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
-			window.learn(err, &decision)
-			continue
-		} else if err != nil {
-			return Answer{}, err
-		}
-		if decision.Refusal != nil {
-			return Answer{}, decision.Refusal
-		}
-		return r.answer(decision)
->>>>>>> main
 	}
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
 }
 
 // attempt answers a retry again, or decides a command on a match and commits
 // the decision. It reports whether something was committed: the command,
-// expiries that were due before a refused one, or both. An error of the store that is retriable asks for
-// another attempt, and window has learned from it.
+// expiries that were due before a refused one, or both. An error of the store
+// that is retriable asks for another attempt, and window has learned from it.
 func (r *Referee) attempt(ctx context.Context, loaded Loaded, c Command, arrival clock.Time, w *window) (answer Answer, committed bool, err error) {
+	if refusal := loaded.State.forbidden(c.header()); refusal != nil {
+		return Answer{}, false, refusal
+	}
 	answer, found, err := r.replayed(ctx, loaded.State, c)
 	if err != nil || found {
 		return answer, false, err
-	}
-	if refusal := loaded.State.forbidden(c.header()); refusal != nil {
-		return Answer{}, false, refusal
 	}
 	env, err := r.env(arrival, loaded.Outages)
 	if err != nil {
