@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"internal/server":        append([]string{"internal/referee", "proto/referee/v1"}, bottom...),
 	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/deal", "internal/clock", "migrations"},
 	"internal/demo":          {"proto/referee/v1"},
-	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "proto/referee/v1"},
+	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "proto/referee/v1"},
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},

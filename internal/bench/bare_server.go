@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"google.golang.org/grpc"
 
+	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -116,5 +117,5 @@ func newRequestID() string {
 	binary.BigEndian.PutUint64(id[:], dice())
 	binary.BigEndian.PutUint64(id[8:], dice())
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	return referee.ID(id).String()
 }

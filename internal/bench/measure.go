@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"referee.example/internal/app"
+	"referee.example/internal/tlog"
 )
 
 // kind is a way to play moves.
@@ -38,10 +41,16 @@ type bench struct {
 	url        string
 	postmaster string // process id
 	length     time.Duration
-	pool       *pgxpool.Pool // of the bare server and of the readings
+	// The referee's keys, of every replica on this Postgres.
+	keys, logKey string
+	pool         *pgxpool.Pool // of the bare server and of the readings
 }
 
-func (b *bench) open(ctx context.Context) error {
+func (b *bench) open(ctx context.Context) (err error) {
+	b.keys = app.NewKey("bench")
+	if b.logKey, err = tlog.NewKey("bench.example/log"); err != nil {
+		return err
+	}
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		return err

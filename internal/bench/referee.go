@@ -69,8 +69,8 @@ func (b *bench) referee(ctx context.Context, matches int,
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	token, file := app.NewDevToken()
-	tokens := filepath.Join(dir, "tokens.json")
-	if err := os.WriteFile(tokens, file, 0o600); err != nil {
+	tokens, logKey := filepath.Join(dir, "tokens.json"), filepath.Join(dir, "log.key")
+	if err := errors.Join(os.WriteFile(tokens, file, 0o600), os.WriteFile(logKey, []byte(b.logKey), 0o600)); err != nil {
 		return played{}, err
 	}
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -79,8 +79,8 @@ func (b *bench) referee(ctx context.Context, matches int,
 	}
 	defer func() { _ = log.Close() }()
 	replica, err := app.Start(ctx, app.Config{
-		Listen: "127.0.0.1:0", DatabaseURL: b.url, MaxConns: 16, Keys: app.NewKey("bench"), TokenFile: tokens,
-		DrainTimeout: 10 * time.Second,
+		Listen: "127.0.0.1:0", DatabaseURL: b.url, MaxConns: 16, Keys: b.keys, LogKeyFile: logKey,
+		TokenFile: tokens, DrainTimeout: 10 * time.Second,
 	}, slog.New(slog.NewJSONHandler(log, nil)))
 	if err != nil {
 		return played{}, err
