@@ -50,7 +50,12 @@ fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
 	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
 
 .PHONY: bench
-bench: postgres ## run the benchmarks beside a private Postgres
+bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
+	go build -o bin/bench ./internal/bench
+	bin/bench
+
+.PHONY: bench-parts
+bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -run '^$$' -bench . -benchmem ./...
 

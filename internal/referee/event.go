@@ -2,7 +2,7 @@ package referee
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/hex"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -14,7 +14,14 @@ type ID [16]byte
 
 // String returns the ID in its usual form.
 func (id ID) String() string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
 }
 
 // EventKind is what happened. The numbers are stored and are those of the
