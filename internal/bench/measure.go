@@ -136,7 +136,7 @@ func (b *bench) read(ctx context.Context, states string) (now reading, err error
 	b.pool.Reset() // its sessions report as they end
 	for last := (reading{updates: -1}); last.updates != now.updates || last.commits+1 < now.commits; {
 		last = now
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the counters tell nobody when they are complete
 		err = b.pool.QueryRow(ctx, readCounters, states).Scan(&now.wal, &now.size, &now.states, &now.commits, &now.updates, &now.hot)
 		if err != nil {
 			return now, err

@@ -16,7 +16,7 @@ import (
 // connections is how many a platform's backend has open to a replica.
 const connections = 4
 
-func dice() uint64 { return rand.Uint64() }
+func dice() uint64 { return rand.Uint64() } //nolint:gosec // which action a load generator plays is no secret
 
 func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func(), err error) {
 	var open []*grpc.ClientConn
