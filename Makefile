@@ -30,7 +30,7 @@ run: postgres build ## start a server with its own Postgres and play one match o
 	bin/referee dev
 
 .PHONY: test
-test: postgres ## run every test, with the race detector, beside a private Postgres
+test: postgres python ## run every test, with the race detector, beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
 
@@ -50,9 +50,20 @@ fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
 	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
 
 .PHONY: bench
-bench: postgres ## run the benchmarks beside a private Postgres
+bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
+	go build -o bin/bench ./internal/bench
+	bin/bench
+
+.PHONY: bench-parts
+bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -run '^$$' -bench . -benchmem ./...
+
+# Each of 14 kinds on each of 32 squares, pairs of squares and of deals: the
+# bounds are in internal/deal/statistics_test.go, the seeds are fixed.
+.PHONY: statistics
+statistics: ## check the shuffle on ten million deals
+	go test ./internal/deal -run Statistics -deals 10000000 -timeout 60m -v
 
 .PHONY: build
 build: ## build bin/referee, static
@@ -61,6 +72,10 @@ build: ## build bin/referee, static
 .PHONY: postgres
 postgres: ## find the Postgres server binaries, or install them, or say how
 	@scripts/postgres.sh
+
+.PHONY: python
+python: ## find Python 3, in which the second verifier is written, or install it, or say how
+	@scripts/python.sh
 
 .PHONY: generate
 generate: $(GENERATORS) ## write the Go code of the protos

@@ -2,136 +2,86 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"strconv"
-	"time"
+	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-const (
-	exportTimeout = 30 * time.Second
-	// maxRecordBytes is room for the longest game's events.
-	maxRecordBytes = 64 << 20
-)
+// maxExportedBytes bounds one message of a server; the longest is a game of
+// ten thousand plies.
+const maxExportedBytes = 16 << 20
 
-// exportRecord writes a game of a running server as a text record.
-func exportRecord(ctx context.Context, call invocation) error {
+// export writes ended games from a running server.
+func export(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	address := flags.String("addr", defaultAddress, "`address` of the server")
 	token := flags.String("token", "", "bearer `token` with the scope audit; by default that of REFEREE_TOKEN")
-	arguments, err := call.parseWith(flags, " MATCH-ID GAME")
-	if err != nil {
+	format := flags.String("format", "json", "`form`: json for lines that referee verify reads, text for one game as a tournament's record")
+	game := flags.Uint("game", 0, "`number` of the game of --match, for --format text")
+	match := flags.String("match", "", "`id` of one match; by default all matches that the token may see")
+	platform := flags.String("platform", "", "`platform` whose matches are wanted")
+	player := flags.String("player", "", "`player` of that platform")
+	resume := flags.String("resume", "", "go on after the `token` that a broken export told")
+	if err := call.parse(flags); err != nil {
 		return err
-	}
-	if len(arguments) != 2 {
-		return &usageError{"give a match's id and the number of a game"}
-	}
-	game, err := strconv.ParseUint(arguments[1], 10, 32)
-	if err != nil || game == 0 {
-		return &usageError{fmt.Sprintf("%q is no number of a game", arguments[1])}
 	}
 	if *token == "" {
 		*token = call.getenv("REFEREE_TOKEN")
 	}
-	if *token == "" {
+	switch {
+	case *token == "":
 		return &usageError{"there is no token: set --token or REFEREE_TOKEN"}
+	case *format != "json" && *format != "text":
+		return &usageError{fmt.Sprintf("--format is json or text, not %q", *format)}
+	case (*format == "text") != (*game != 0) || *game != 0 && *match == "":
+		return &usageError{"--format text needs --match and --game, and nothing else has a --game"}
+	case *match != "" && (*platform != "" || *player != ""):
+		return &usageError{"--match excludes --platform and --player"}
 	}
-	stored, err := fetchRecord(ctx, *address, *token, arguments[0], uint32(game))
-	if err != nil {
-		return err
+	if *format == "text" {
+		return exportText(ctx, call, *address, *token, *match, *game)
 	}
-	record, err := textRecord(stored, uint32(game))
-	if err != nil {
-		return err
+	request := &refereev1.ExportGamesRequest{MatchId: *match, ResumeToken: *resume}
+	if *match == "" {
+		request.Filter = &refereev1.HistoryFilter{Platform: *platform, PlayerId: *player}
 	}
-	_, err = fmt.Fprint(call.out, record.String())
-	return err
+	return exportGames(ctx, call, *address, *token, request)
 }
 
-func fetchRecord(ctx context.Context, address, token, match string, game uint32) (*refereev1.GameRecord, error) {
+func exportGames(ctx context.Context, call invocation, address, token string, request *refereev1.ExportGamesRequest) error {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithPerRPCCredentials(bearer(token)), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxRecordBytes)))
+		grpc.WithPerRPCCredentials(bearer(token)), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxExportedBytes)))
 	if err != nil {
-		return nil, &usageError{err.Error()}
+		return &usageError{err.Error()}
 	}
-	defer func() { _ = conn.Close() }() // the answer has been read
-	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
-	defer cancel()
-	got, err := refereev1.NewAuditServiceClient(conn).GetGameRecord(ctx,
-		&refereev1.GetGameRecordRequest{MatchId: match, Game: game})
-	return got.GetRecord(), err
-}
-
-// textRecord writes a stored game as a text record. Offers, calls for time and
-// expiries leave no trace in it: they move nothing on the board.
-func textRecord(stored *refereev1.GameRecord, game uint32) (*banqi.Record, error) {
-	record := &banqi.Record{}
-	first := rules.NoSeat
-	for _, e := range stored.GetEvents() {
-		switch e.GetKind() {
-		case refereev1.EventKind_EVENT_KIND_GAME_STARTED:
-			first = rules.Seat(e.GetGameStarted().GetFirstSeat())
-			record.Header = recordHeader(stored, game, first, e.GetEventTime().AsTime())
-		case refereev1.EventKind_EVENT_KIND_PLY, refereev1.EventKind_EVENT_KIND_SERVER_PLY:
-			action, turned, err := banqi.ParseAction(e.GetNotation())
-			if err != nil {
-				return nil, fmt.Errorf("ply %d: %q is %w", e.GetPly(), e.GetNotation(), err)
-			}
-			record.Entries = append(record.Entries, banqi.RecordEntry{Action: action, Turned: turned})
-		case refereev1.EventKind_EVENT_KIND_COUNT_REQUESTED:
-			record.Entries = append(record.Entries, banqi.RecordEntry{Word: banqi.WordRequest})
-		case refereev1.EventKind_EVENT_KIND_FOUL_RULED:
-			word := banqi.WordWaive
-			if e.GetFoulRuled().GetConfirmed() {
-				word = banqi.WordConfirm
-			}
-			record.Entries = append(record.Entries, banqi.RecordEntry{Word: word})
+	defer func() { _ = conn.Close() }() // every answer has been read
+	stream, err := refereev1.NewAuditServiceClient(conn).ExportGames(ctx, request)
+	if err != nil {
+		return err
+	}
+	last, games := request.GetResumeToken(), 0
+	for {
+		answer, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			_, err = fmt.Fprintf(call.err, "%d games exported\n", games)
+			return err
 		}
+		if err == nil {
+			_, err = fmt.Fprintf(call.out, "%s\n", answer.GetJson())
+		}
+		if err != nil {
+			if last != "" {
+				err = fmt.Errorf("%w\ngo on with --resume %s", err, last)
+			}
+			return err
+		}
+		last = answer.GetResumeToken()
+		games++
 	}
-	if first == rules.NoSeat {
-		return nil, fmt.Errorf("game %d has not been started", game)
-	}
-	record.Result = banqi.ResultOf(outcomeOf(stored.GetPosition().GetResult()), first)
-	return record, nil
-}
-
-func recordHeader(stored *refereev1.GameRecord, game uint32, first rules.Seat, started time.Time) []string {
-	match := stored.GetMatch()
-	ruleset := match.GetRulesetId()
-	if ruleset == "" {
-		ruleset = "composed"
-	}
-	header := []string{
-		"Match: " + match.GetMatchId(),
-		fmt.Sprintf("Game: %d", game),
-		"Ruleset: " + ruleset,
-		"Date: " + started.UTC().Format(time.DateOnly),
-	}
-	if seats := match.GetSeats(); len(seats) == 2 {
-		header = append(header, "First: "+headerText(seats[first].GetPlayerId()), "Second: "+headerText(seats[1-first].GetPlayerId()))
-	}
-	return header
-}
-
-// headerText quotes what would not stand as it is in one line.
-func headerText(text string) string {
-	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
-		return quoted
-	}
-	return text
-}
-
-func outcomeOf(r *refereev1.GameResult) rules.Outcome {
-	o := rules.Outcome{Reason: rules.EndReason(r.GetReason()), Void: r.GetVoid()}
-	for _, seat := range r.GetWinnerSeats() {
-		o.Winners |= rules.SeatsOf(rules.Seat(seat))
-	}
-	return o
 }

@@ -33,7 +33,8 @@ func exportAndImport(t *testing.T, environment map[string]string, address string
 	match := list.GetMatches()[0]
 	imported := []string{"import", "--rules", match.GetRulesetId()}
 	for _, game := range match.GetGames() {
-		got := call(t.Context(), environment, "export", "--addr", address, match.GetMatchId(), fmt.Sprint(game.GetGame()))
+		got := call(t.Context(), environment, "export", "--addr", address, "--format", "text",
+			"--match", match.GetMatchId(), "--game", fmt.Sprint(game.GetGame()))
 		if got.code != exitDone || !strings.HasPrefix(got.out, "Match: "+match.GetMatchId()+"\n") {
 			t.Errorf("export of game %d: %+v", game.GetGame(), got)
 		}
@@ -47,7 +48,7 @@ func exportAndImport(t *testing.T, environment map[string]string, address string
 	if got.code != exitDone || strings.Count(got.out, ": ok, ") != len(match.GetGames()) {
 		t.Errorf("import: %+v", got)
 	}
-	got = call(t.Context(), environment, "export", "--addr", address, match.GetMatchId(), "99")
+	got = call(t.Context(), environment, "export", "--addr", address, "--format", "text", "--match", match.GetMatchId(), "--game", "99")
 	if got.code != exitFailed || !strings.Contains(got.err, "NotFound") {
 		t.Errorf("export of a game that there is not: %+v", got)
 	}

@@ -22,6 +22,9 @@ func gameLog(ctx context.Context, call invocation) error {
 			return printLogKey(rest)
 		case "confirm":
 			return confirmLog(ctx, rest)
+		case "-h", "--help", "help":
+			tell(call.out, "Usage: referee log key|public|confirm [flags]\n\nreferee log key --help and so on tell more.\n")
+			return nil
 		}
 	}
 	return &usageError{"say log key, log public or log confirm, and --help for more"}

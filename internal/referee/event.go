@@ -2,9 +2,7 @@ package referee
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
+	"encoding/hex"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -16,7 +14,14 @@ type ID [16]byte
 
 // String returns the ID in its usual form.
 func (id ID) String() string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
 }
 
 // EventKind is what happened. The numbers are stored and are those of the
@@ -78,33 +83,6 @@ const (
 	MaxRefBytes        = 128
 	MaxNoteBytes       = 512
 )
-
-// eventDomain separates the hash of an event from every other hash.
-const eventDomain = "referee.v1 event\x00"
-
-// chain returns the hash of the event over the head before it (zero for the
-// first of a log): SHA-256 over the domain, the previous hash and each stored
-// column in order, integers big-endian, byte strings with a 4-byte length.
-func (e *Event) chain(previous [32]byte) [32]byte {
-	b := make([]byte, 0, 256)
-	b = append(b, eventDomain...)
-	b = append(b, previous[:]...)
-	b = append(b, e.Match[:]...)
-	b = binary.BigEndian.AppendUint16(b, uint16(e.Game))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Seq))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Ply))
-	b = append(b, byte(e.Seat), byte(e.Kind))
-	b = append(b, byte(e.Action.Kind), byte(e.Action.From), byte(e.Action.To))
-	b = append(b, byte(e.Turned), byte(e.Captured))
-	b = binary.BigEndian.AppendUint64(b, uint64(e.Time))
-	b = append(b, e.RequestID[:]...)
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Principal))
-	for _, part := range [][]byte{e.Clocks, e.ClientHash, e.Detail} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
-		b = append(b, part...)
-	}
-	return sha256.Sum256(b)
-}
 
 // Created is the detail of EventMatchCreated: all that a match is made from.
 type Created struct {

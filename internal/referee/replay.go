@@ -19,7 +19,7 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 	case err != nil:
 		return Answer{}, false, err
 	case first.RequestID != h.RequestID || !c.same(&first):
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	answer, err = r.again(ctx, s, first)
 	return answer, true, err
@@ -146,6 +146,15 @@ func (r *Referee) foldGame(ctx context.Context, s *State, id ID, game, seq int) 
 	}
 	return nil
 }
+
+// NewReplay returns the state before a match's first event, for Replay and
+// Rejudge to take its log in.
+func NewReplay(r *Rules) *State { return &State{Rules: r} }
+
+// Replay applies an event of the log as it stands there. It checks that the log
+// is one of numbers, times, plies, captures, clocks and hashes that follow from
+// each other; Rejudge checks that each event had to be as it is.
+func (s *State) Replay(e *Event) error { return s.replay(e) }
 
 // replay applies a stored event and compares what it records with what the
 // rules say happened.

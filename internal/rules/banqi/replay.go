@@ -115,7 +115,7 @@ func (s *State) agrees(r RecordResult) (proven bool, reason string) {
 
 // resultWords returns a result told by colour as one told by order.
 func (s *State) resultWords(words string) string {
-	winner := NoColour
+	var winner Colour
 	switch words {
 	case "red wins":
 		winner = Red

@@ -547,6 +547,8 @@ type Match struct {
 	// Why it was ended before completion, in the caller's words; empty otherwise.
 	EndNote string `protobuf:"bytes,18,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
 	// Number that the next CompensateSettlement must name in expected_seq, from 1.
+	// 0 in the answer to a change: compensations have a log of their own, which a
+	// repeated answer must not depend on.
 	NextCompensationSeq uint32 `protobuf:"varint,19,opt,name=next_compensation_seq,json=nextCompensationSeq,proto3" json:"next_compensation_seq,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
