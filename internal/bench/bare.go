@@ -65,8 +65,16 @@ func (b *bench) pgbench(ctx context.Context, matches int) (p played, err error) 
 		"--client="+strconv.Itoa(matches), "--jobs="+strconv.Itoa(min(2, matches)),
 		"--time="+strconv.Itoa(int((b.length+connecting+time.Duration(matches)*connecting/64).Seconds()+0.5)), "--log", "--log-prefix="+filepath.Join(dir, "log"),
 		"--file="+script, b.url)
+	before, err := b.used()
+	if err != nil {
+		return p, err
+	}
 	if output, err := command.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("pgbench: %w: %s", err, output)
+	}
+	used, err := b.since(before)
+	if err != nil {
+		return p, err
 	}
 	var moves int
 	if err := b.pool.QueryRow(ctx, `SELECT count(*) FROM bare.events`).Scan(&moves); err != nil {
@@ -75,6 +83,7 @@ func (b *bench) pgbench(ctx context.Context, matches int) (p played, err error) 
 	if p, err = pgbenchLog(dir); err == nil && len(p.latencies) != moves {
 		err = fmt.Errorf("pgbench says that it made %d moves, and %d are logged", len(p.latencies), moves)
 	}
+	p.used = used
 	return p, err
 }
 

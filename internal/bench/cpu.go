@@ -14,6 +14,12 @@ import (
 // elapsed time does: what a move costs is what bounds a quiet one.
 type cpu struct{ ours, postgres time.Duration }
 
+// since is what was used after an earlier reading.
+func (b *bench) since(earlier cpu) (cpu, error) {
+	now, err := b.used()
+	return cpu{now.ours - earlier.ours, now.postgres - earlier.postgres}, err
+}
+
 // tick is the unit of /proc on Linux.
 const tick = 10 * time.Millisecond
 

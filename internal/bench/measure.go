@@ -22,10 +22,12 @@ type kind struct {
 	states string
 }
 
-// played is the latency of each move, and how long playing them took.
+// played is the latency of each move, and what playing them took: not the
+// creation of matches and what else came before.
 type played struct {
 	latencies []time.Duration
 	elapsed   time.Duration
+	used      cpu
 }
 
 var kinds = []kind{
@@ -82,10 +84,6 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 	if err != nil {
 		return result{}, err
 	}
-	usedBefore, err := b.used()
-	if err != nil {
-		return result{}, err
-	}
 	p, err := k.run(b, ctx, matches)
 	if err != nil {
 		return result{}, err
@@ -93,10 +91,6 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 	latencies := p.latencies
 	if len(latencies) == 0 {
 		return result{}, fmt.Errorf("no move was made")
-	}
-	used, err := b.used()
-	if err != nil {
-		return result{}, err
 	}
 	after, err := b.read(ctx, k.states)
 	if err != nil {
@@ -111,8 +105,8 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 		commitsPerSecond: float64(after.commits-before.commits) / p.elapsed.Seconds(),
 	}
 	r.stateBytes = float64(after.states)
-	r.cpu.ours = (used.ours - usedBefore.ours) / time.Duration(len(latencies))
-	r.cpu.postgres = (used.postgres - usedBefore.postgres) / time.Duration(len(latencies))
+	r.cpu.ours = p.used.ours / time.Duration(len(latencies))
+	r.cpu.postgres = p.used.postgres / time.Duration(len(latencies))
 	if updates > 0 {
 		r.hot = float64(after.hot-before.hot) / float64(updates)
 	}

@@ -44,6 +44,10 @@ type player func(ctx context.Context) (time.Duration, error)
 // playAll has every player play one move after the other for the bench's length.
 func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
 	perPlayer, errs := make([][]time.Duration, len(players)), make([]error, len(players))
+	before, err := b.used()
+	if err != nil {
+		return played{}, err
+	}
 	start := time.Now()
 	end := start.Add(b.length)
 	var all sync.WaitGroup
@@ -63,6 +67,9 @@ func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
 	}
 	all.Wait()
 	p := played{elapsed: time.Since(start)}
+	if p.used, err = b.since(before); err != nil {
+		return p, err
+	}
 	for _, own := range perPlayer {
 		p.latencies = append(p.latencies, own...)
 	}
