@@ -9,6 +9,9 @@ SHELL := /bin/bash
 # The commit whose contract must not be broken.
 AGAINST ?= HEAD^
 
+# The properties of the dark chess engine that `make soak-rules` runs long.
+SOAK_RULES := ^Test(ListedIsAccepted|PiecesConserved|RoundTrips|Replay|GamesEnd|RecordRoundTrip)$$
+
 TOOL_PACKAGES := \
 	github.com/bufbuild/buf/cmd/buf \
 	github.com/fullstorydev/grpcurl/cmd/grpcurl \
@@ -27,7 +30,7 @@ run: postgres build ## start a server with its own Postgres and play one match o
 	bin/referee dev
 
 .PHONY: test
-test: postgres ## run every test, with the race detector, beside a private Postgres
+test: postgres python ## run every test, with the race detector, beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
 
@@ -36,10 +39,31 @@ soak: postgres ## kill a replica under load a thousand times
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race -v -timeout 3h -run TestKill ./internal/proof -kills 1000
 
+.PHONY: soak-rules
+soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
+	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v
+
+.PHONY: fuzz-rules
+fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
+	for target in FuzzParseAction FuzzParseState FuzzDecodeBinary FuzzParseRecord; do \
+		go test ./internal/rules/banqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
+	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
+
 .PHONY: bench
-bench: postgres ## run the benchmarks beside a private Postgres
+bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
+	go build -o bin/bench ./internal/bench
+	bin/bench
+
+.PHONY: bench-parts
+bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -run '^$$' -bench . -benchmem ./...
+
+# Each of 14 kinds on each of 32 squares, pairs of squares and of deals: the
+# bounds are in internal/deal/statistics_test.go, the seeds are fixed.
+.PHONY: statistics
+statistics: ## check the shuffle on ten million deals
+	go test ./internal/deal -run Statistics -deals 10000000 -timeout 60m -v
 
 .PHONY: build
 build: ## build bin/referee, static
@@ -48,6 +72,10 @@ build: ## build bin/referee, static
 .PHONY: postgres
 postgres: ## find the Postgres server binaries, or install them, or say how
 	@scripts/postgres.sh
+
+.PHONY: python
+python: ## find Python 3, in which the second verifier is written, or install it, or say how
+	@scripts/python.sh
 
 .PHONY: generate
 generate: $(GENERATORS) ## write the Go code of the protos

@@ -41,7 +41,7 @@ func call(ctx context.Context, environment map[string]string, arguments ...strin
 // TestHelp compares what each command says of itself with its golden file.
 func TestHelp(t *testing.T) {
 	secret := map[string]string{databaseVariable: "postgres://u:hunter2@h/d", "REFEREE_TOKEN": "hunter2", "REFEREE_KEYS": "hunter2"}
-	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "healthcheck", "version"} {
+	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "rules", "check", "import", "export", "verify", "healthcheck", "version"} {
 		arguments, file := []string{name, "--help"}, name
 		if name == "" {
 			arguments, file = []string{"--help"}, "referee"
@@ -99,6 +99,11 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"demo", "--colours"}, "not defined: -colours"},
 		{[]string{"demo"}, "there is no token"},
 		{[]string{"demo", "--seed", "-1"}, "invalid value"},
+		{[]string{"export", "--match", "m"}, "there is no token"},
+		{[]string{"export", "--token", "t", "--format", "text", "--match", "m"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--game", "1", "--match", "m"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--format", "text", "--game", "1"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--format", "xml"}, "--format is json or text"},
 		{[]string{"serve"}, "there is no key"},
 		{[]string{"migrate"}, "there is no database"},
 		{[]string{"roles"}, "there is no database"},
@@ -169,9 +174,13 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	logKey := filepath.Join(t.TempDir(), "log.key")
+	if made := call(t.Context(), nil, "log", "key", "--name", "referee.example/log", logKey); made.code != exitDone {
+		t.Fatalf("log key: %+v", made)
+	}
 	address := freeAddress(t)
 	environment := map[string]string{
-		databaseVariable: url, "REFEREE_KEYS": app.NewKey("test"), "REFEREE_TOKEN_FILE": tokens,
+		databaseVariable: url, "REFEREE_KEYS": app.NewKey("test"), "REFEREE_TOKEN_FILE": tokens, "REFEREE_LOG_KEY_FILE": logKey,
 		"REFEREE_LISTEN": address, "REFEREE_TOKEN": token,
 	}
 	got := call(t.Context(), environment, "healthcheck")
@@ -198,6 +207,7 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	if got.code != exitFailed || !strings.Contains(got.err, "Unauthenticated") || strings.Contains(got.err, "wrong") {
 		t.Errorf("demo with another token: %+v", got)
 	}
+	exportAndImport(t, environment, address)
 	stop()
 	if got := <-code; got != exitDone {
 		t.Errorf("serve ended with code %d: %s", got, ready.String())

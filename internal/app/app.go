@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
@@ -61,6 +63,10 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
+	public, err := tlog.ParsePublic(logKey.Public())
+	if err != nil {
+		return nil, err
+	}
 	tokens, err := config.tokens()
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 		opened.Close()
 		return nil, err
 	}
-	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey)
+	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey, public)
 	return a, nil
 }
 
@@ -109,10 +115,10 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key) {
+func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public note.Verifier) {
 	a.server = server.New(server.Config{
-		Referee: r, History: a.store, Ready: a.ready, Versions: a.store.Versions,
-		Log: tlog.NewLog(a.store), Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
+		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
+		Log: tlog.NewLog(a.store), LogKey: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel

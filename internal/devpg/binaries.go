@@ -46,6 +46,13 @@ func findBinaries(ctx context.Context) (binaries, error) {
 	return binaries{dir: dir, major: major}, err
 }
 
+// Program returns the path of a program that is installed beside the server,
+// such as pg_dump. It returns ErrNoBinaries if there is no server.
+func Program(name string) (string, error) {
+	dir, err := findBinDir()
+	return filepath.Join(dir, name), err
+}
+
 // findBinDir returns the named folder, else the newest version of the system,
 // else what PATH has.
 func findBinDir() (string, error) {

@@ -108,7 +108,7 @@ type slot struct {
 
 // launch starts a process and returns when it listens.
 func (s *slot) launch() error {
-	process := exec.CommandContext(s.h.ctx, s.binary, "serve") //nolint:gosec // built above
+	process := exec.CommandContext(s.h.ctx, s.binary, "serve")
 	c := s.h.config
 	process.Env = append(os.Environ(), "REFEREE_LISTEN="+c.Listen, "REFEREE_DATABASE_URL="+c.DatabaseURL,
 		"REFEREE_KEYS="+c.Keys, "REFEREE_TOKEN_FILE="+c.TokenFile, "REFEREE_LOG_KEY_FILE="+c.LogKeyFile)

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -115,18 +114,6 @@ func answering(game *refereev1.Game, seat uint32, accept bool) *refereev1.Answer
 func resigning(game *refereev1.Game, seat uint32) *refereev1.ResignRequest {
 	return &refereev1.ResignRequest{MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: newID(),
 		ExpectedSeq: game.GetNextSeq(), Seat: &seat}
-}
-
-// legal lists what the side to move may do.
-func (h *house) legal(r *replica, game *refereev1.Game) []*refereev1.Action {
-	h.t.Helper()
-	got, err := r.match.ListLegalActions(h.as("east"), &refereev1.ListLegalActionsRequest{MatchId: game.GetMatchId(), Game: game.GetGame()})
-	must(h.t, err)
-	actions := make([]*refereev1.Action, len(got.GetActions()))
-	for i, listed := range got.GetActions() {
-		actions[i] = listed.GetAction()
-	}
-	return actions
 }
 
 // call makes a call by the message's type, so that a test can hold calls as data.
@@ -258,7 +245,5 @@ func eachField(m protoreflect.Message, visit func(protoreflect.Message, protoref
 		return true
 	})
 }
-
-func timeOf(stamp *timestamppb.Timestamp) int64 { return stamp.AsTime().UnixMicro() }
 
 func protoString(text string) protoreflect.Value { return protoreflect.ValueOfString(text) }

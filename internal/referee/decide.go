@@ -48,7 +48,11 @@ type Decision struct {
 	// After and Before guard the commit: database time must have reached After
 	// and not yet Before. Zero is no guard.
 	After, Before clock.Time
-	Refusal       *Refusal
+	// Known guards it against outages: no outage may have ended after this
+	// instant, since it would concern the running turn and the decision did not
+	// know it. Zero where no clock ran.
+	Known   clock.Time
+	Refusal *Refusal
 }
 
 // decision is a Decision in the making.
@@ -56,6 +60,8 @@ type decision struct {
 	Decision
 	env  Env
 	seed *deal.Seed // the present game's, once opened
+	// committed is what the log committed to, where a decision is made again.
+	committed *[32]byte
 }
 
 // sealPurpose names what is sealed, besides its game.
@@ -74,7 +80,10 @@ func Settle(s *State, env Env) (Decision, error) {
 // instant, and are in the decision even if the command is then refused. The
 // caller has found out already that the command is no retry.
 func Decide(s *State, c Command, env Env) (Decision, error) {
-	d := newDecision(s, env)
+	return newDecision(s, env).decide(c)
+}
+
+func (d *decision) decide(c Command) (Decision, error) {
 	if err := d.settle(); err != nil {
 		return Decision{}, err
 	}
@@ -91,7 +100,14 @@ func Decide(s *State, c Command, env Env) (Decision, error) {
 }
 
 func newDecision(s *State, env Env) *decision {
-	return &decision{Decision: Decision{State: *s, Own: -1}, env: env}
+	d := &decision{Decision: Decision{State: *s, Own: -1}, env: env}
+	if after, running := s.OutagesAfter(); running {
+		d.Known = after
+		for _, outage := range env.Outages {
+			d.Known = max(d.Known, outage.Until)
+		}
+	}
+	return d
 }
 
 // command judges the command after everything due has been settled.
@@ -104,12 +120,12 @@ func (d *decision) command(c Command) (*Refusal, error) {
 		}
 		d.Before = deadline + clock.Grace
 	}
+	if s.Status.Over() {
+		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
+	}
 	s.advance(h.Game)
 	if refusal := s.fresh(h, c.byPly()); refusal != nil {
 		return refusal, nil
-	}
-	if s.Status.Over() {
-		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
 	}
 	d.Own = len(d.Events)
 	return c.decide(d)
@@ -294,6 +310,19 @@ func (d *decision) openSeed() (deal.Seed, error) {
 	return *d.seed, nil
 }
 
+// commit commits to the seed of a game: to that of the dice, which it seals, or
+// where a decision is made again to what the log committed to.
+func (d *decision) commit(c deal.Context) (commitment [32]byte, sealed []byte) {
+	if d.committed != nil && *d.committed != ([32]byte{}) {
+		return *d.committed, nil
+	}
+	commitment = c.Commit(d.env.Dice.Seed)
+	if d.committed == nil {
+		sealed = d.env.Keys.Seal(c, sealPurpose, d.env.Dice.Seed[:], d.env.Dice.Nonce)
+	}
+	return commitment, sealed
+}
+
 // OpenSeed unseals a game's seed. Its errors name the key, never the seed.
 func OpenSeed(keys deal.Keyring, c deal.Context, sealed []byte) (seed deal.Seed, err error) {
 	plain, err := keys.Open(c, sealPurpose, sealed)
@@ -347,6 +376,9 @@ func (d *decision) add(e Event) (banqi.Effect, error) {
 	}
 	g := &s.Game
 	e.Captured, e.Ply = effect.Captured, g.Position.Ply()
+	if effect.Merit {
+		e.Detail = greatMerit()
+	}
 	if g.Status == GamePlaying || g.Status == GameAwaitingRuling || e.Kind == EventGameEnded {
 		e.Clocks = g.Clock.AppendStores(nil)
 	}
@@ -382,9 +414,7 @@ func (d *decision) endGameIn(outcome rules.Outcome, disconnected rules.SeatSet, 
 	}
 	var sealed []byte
 	if end == nil {
-		next := s.contextOf(s.Game.Number + 1)
-		ended.NextCommitment = next.Commit(d.env.Dice.Seed)
-		sealed = d.env.Keys.Seal(next, sealPurpose, d.env.Dice.Seed[:], d.env.Dice.Nonce)
+		ended.NextCommitment, sealed = d.commit(s.contextOf(s.Game.Number + 1))
 	}
 	if _, err := d.add(Event{Kind: EventGameEnded, Seat: rules.NoSeat, Time: at, Detail: ended.encode()}); err != nil {
 		return err

@@ -1,9 +1,8 @@
 package referee
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
+	"bytes"
+	"encoding/hex"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -15,7 +14,14 @@ type ID [16]byte
 
 // String returns the ID in its usual form.
 func (id ID) String() string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
 }
 
 // EventKind is what happened. The numbers are stored and are those of the
@@ -66,7 +72,7 @@ type Event struct {
 	RequestID        ID     // zero for events of the referee
 	Principal        int32  // who submitted it; 0 for the referee
 	ClientHash       []byte
-	Detail           []byte // what further belongs to the kind, as its detail type encodes it
+	Detail           []byte // what further belongs to the kind, as its detail type encodes it; of a ply, its feat
 	Hash             [32]byte
 }
 
@@ -77,33 +83,6 @@ const (
 	MaxRefBytes        = 128
 	MaxNoteBytes       = 512
 )
-
-// eventDomain separates the hash of an event from every other hash.
-const eventDomain = "referee.v1 event\x00"
-
-// chain returns the hash of the event over the head before it (zero for the
-// first of a log): SHA-256 over the domain, the previous hash and each stored
-// column in order, integers big-endian, byte strings with a 4-byte length.
-func (e *Event) chain(previous [32]byte) [32]byte {
-	b := make([]byte, 0, 256)
-	b = append(b, eventDomain...)
-	b = append(b, previous[:]...)
-	b = append(b, e.Match[:]...)
-	b = binary.BigEndian.AppendUint16(b, uint16(e.Game))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Seq))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Ply))
-	b = append(b, byte(e.Seat), byte(e.Kind))
-	b = append(b, byte(e.Action.Kind), byte(e.Action.From), byte(e.Action.To))
-	b = append(b, byte(e.Turned), byte(e.Captured))
-	b = binary.BigEndian.AppendUint64(b, uint64(e.Time))
-	b = append(b, e.RequestID[:]...)
-	b = binary.BigEndian.AppendUint32(b, uint32(e.Principal))
-	for _, part := range [][]byte{e.Clocks, e.ClientHash, e.Detail} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
-		b = append(b, part...)
-	}
-	return sha256.Sum256(b)
-}
 
 // Created is the detail of EventMatchCreated: all that a match is made from.
 type Created struct {
@@ -318,6 +297,19 @@ func (e *Event) Small() (s Small, err error) {
 	d := decoder{buf: e.Detail}
 	s.Number, s.Note = d.uint(), d.str()
 	return s, d.end()
+}
+
+// featGreatMerit is the number of the one feat there is, in the detail of the
+// ply that it is recorded with.
+const featGreatMerit = 1
+
+func greatMerit() []byte { return Small{Number: featGreatMerit}.encode() }
+
+// GreatMerit reports whether a ply was the little soldier's great merit
+// (小兵立大功): the player's last soldier took the enemy general, under a ruleset
+// that records feats (dark chess rules, section 2).
+func (e *Event) GreatMerit() bool {
+	return (e.Kind == EventPly || e.Kind == EventServerPly) && bytes.Equal(e.Detail, greatMerit())
 }
 
 // Compensation is the detail of EventCompensation.

@@ -40,6 +40,9 @@ func (s *State) apply(e *Event) (banqi.Effect, error) {
 
 func (s *State) applyKind(e *Event) (effect banqi.Effect, err error) {
 	g := &s.Game
+	if e.Seat < rules.NoSeat || int(e.Seat) >= len(s.Players) || e.Seat == rules.NoSeat && bySeat(e.Kind) {
+		return effect, fmt.Errorf("%w: seat %d can't do that", errReplay, e.Seat)
+	}
 	switch e.Kind {
 	case EventGameStarted:
 		err = s.applyStarted(e)

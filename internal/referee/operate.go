@@ -74,10 +74,22 @@ func stakeRefusal(err error) *Refusal {
 	r := refuse(ReasonStakeOutOfRange, "%s", err)
 	var fault series.FieldError
 	if errors.As(err, &fault) {
-		r = r.with("field", fault.Field)
-		r.Fields = []FieldError{{fault.Field, fault.Reason}}
+		field := requestField(fault.Field)
+		r = r.with("field", field)
+		r.Fields = []FieldError{{field, fault.Reason}}
 	}
 	return r
+}
+
+// requestField is what a request calls the field that package series names.
+func requestField(field string) string {
+	switch field {
+	case "fee", "scene_fee", "disconnection_penalty":
+		return "charges." + field
+	case "balance":
+		return "balances"
+	}
+	return field
 }
 
 // checkBalances refuses balances below the minimum for the first or a further game.
@@ -104,19 +116,22 @@ func checkBalances(r *Rules, stake int64, first bool, balances []int64) *Refusal
 
 // Create decides on a new match with the given id.
 func Create(c *CreateMatch, id ID, env Env) (Decision, error) {
-	d := newDecision(&State{ID: id, Rules: c.Rules}, env)
+	return newDecision(&State{ID: id, Rules: c.Rules}, env).create(c)
+}
+
+func (d *decision) create(c *CreateMatch) (Decision, error) {
 	if refusal := c.check(); refusal != nil {
 		return Decision{Own: -1, Refusal: refusal}, nil
 	}
-	context := d.State.contextOf(1)
+	commitment, sealed := d.commit(d.State.contextOf(1))
 	h := Header{Caller: c.Caller, RequestID: c.RequestID, Seat: rules.NoSeat}
-	e := h.event(EventMatchCreated, env.Arrival)
-	e.Detail = c.detail(context.Commit(env.Dice.Seed)).encode()
+	e := h.event(EventMatchCreated, d.env.Arrival)
+	e.Detail = c.detail(commitment).encode()
 	d.Own = 0
 	if _, err := d.add(e); err != nil {
 		return Decision{}, err
 	}
-	d.State.Game.Sealed = env.Keys.Seal(context, sealPurpose, env.Dice.Seed[:], env.Dice.Nonce)
+	d.State.Game.Sealed = sealed
 	return d.Decision, nil
 }
 
@@ -395,6 +410,6 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 
 func (c *CompensateSettlement) same(e *Event) bool {
 	detail, err := e.Compensation()
-	return err == nil && e.Kind == EventCompensation && detail.Game == c.Game &&
-		detail.Settlement == c.Settlement && detail.Note == c.Note
+	return err == nil && e.Kind == EventCompensation && e.Principal == c.Caller.Principal &&
+		detail.Game == c.Game && detail.Settlement == c.Settlement && detail.Note == c.Note
 }

@@ -19,7 +19,7 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 	case err != nil:
 		return Answer{}, false, err
 	case first.RequestID != h.RequestID || !c.same(&first):
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	answer, err = r.again(ctx, s, first)
 	return answer, true, err
@@ -147,6 +147,15 @@ func (r *Referee) foldGame(ctx context.Context, s *State, id ID, game, seq int) 
 	return nil
 }
 
+// NewReplay returns the state before a match's first event, for Replay and
+// Rejudge to take its log in.
+func NewReplay(r *Rules) *State { return &State{Rules: r} }
+
+// Replay applies an event of the log as it stands there. It checks that the log
+// is one of numbers, times, plies, captures, clocks and hashes that follow from
+// each other; Rejudge checks that each event had to be as it is.
+func (s *State) Replay(e *Event) error { return s.replay(e) }
+
 // replay applies a stored event and compares what it records with what the
 // rules say happened.
 func (s *State) replay(e *Event) error {
@@ -158,7 +167,7 @@ func (s *State) replay(e *Event) error {
 	if err != nil {
 		return err
 	}
-	if effect.Captured != e.Captured || e.Ply != s.Game.Position.Ply() {
+	if effect.Captured != e.Captured || effect.Merit != e.GreatMerit() || e.Ply != s.Game.Position.Ply() {
 		return fmt.Errorf("%w: event %d of game %d records another ply", errReplay, e.Seq, e.Game)
 	}
 	if len(e.Clocks) > 0 && !bytes.Equal(e.Clocks, s.Game.Clock.AppendStores(nil)) {

@@ -62,6 +62,7 @@ type room struct {
 	rules   refereev1.RulesServiceClient
 	audit   refereev1.AuditServiceClient
 	ids     atomic.Uint64
+	url     string // of the database
 }
 
 // options of a room; the zero value is a server as in production, its hub and
@@ -82,7 +83,8 @@ func quickLimits() limits {
 
 func newRoom(t testing.TB, o options) *room {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: pgtest.New(t).URL, MaxConns: 8})
+	url := pgtest.New(t).URL
+	s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 8})
 	must(t, err)
 	t.Cleanup(s.Close)
 	beat(t, s)
@@ -90,7 +92,7 @@ func newRoom(t testing.TB, o options) *room {
 	must(t, err)
 	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
 	must(t, err)
-	r := &room{t: t, store: s, referee: referee.New(s, presets, keys, s.Now)}
+	r := &room{t: t, store: s, referee: referee.New(s, presets, keys, s.Now), url: url}
 	if o.deal != nil {
 		r.referee = r.referee.WithDealer(o.deal)
 	}
@@ -104,7 +106,7 @@ func newRoom(t testing.TB, o options) *room {
 		o.log = io.Discard
 	}
 	config := Config{
-		Referee: r.referee, History: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Tokens: knownTokens(t),
+		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Tokens: knownTokens(t),
 		Logger: slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.config != nil {

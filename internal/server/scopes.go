@@ -46,6 +46,8 @@ var scopesOf = map[string][]string{
 	refereev1.AuditService_GetGameRecord_FullMethodName: auditors,
 	refereev1.AuditService_RecallPlayer_FullMethodName:  auditors,
 	refereev1.AuditService_FindMatch_FullMethodName:     auditors,
+	refereev1.AuditService_VerifyGame_FullMethodName:    auditors,
+	refereev1.AuditService_ExportGames_FullMethodName:   auditors,
 	refereev1.AuditService_GetCheckpoint_FullMethodName: readers,
 	refereev1.AuditService_ProveGame_FullMethodName:     readers,
 	refereev1.AuditService_GetLogTile_FullMethodName:    auditors,

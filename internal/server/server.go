@@ -18,6 +18,7 @@ import (
 	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"golang.org/x/mod/sumdb/note"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -44,12 +45,15 @@ const (
 type Config struct {
 	Referee *referee.Referee
 	History referee.History
+	Records referee.Records
 	// Ready tells why the replica can't serve; asked each second.
 	Ready func(ctx context.Context) error
 	// Versions returns the versions of matches, those it knows.
 	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
 	Log      *tlog.Log // of finished games
-	Tokens   Tokens
+	// LogKey is the public key of that log; nil leaves its signatures unchecked.
+	LogKey note.Verifier
+	Tokens Tokens
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
 	Logger     *slog.Logger
@@ -75,7 +79,9 @@ type Server struct {
 	health  *health.Server
 	referee *referee.Referee
 	history referee.History
+	records referee.Records
 	gameLog *tlog.Log
+	logKey  note.Verifier
 	tokens  Tokens
 	ready   func(context.Context) error
 	log     *slog.Logger
@@ -93,7 +99,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History, gameLog: c.Log,
+		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKey: c.LogKey,
 		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}
@@ -102,6 +108,7 @@ func newServer(c Config, l limits) *Server {
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(MaxRequestBytes),
 		grpc.MaxSendMsgSize(maxResponseBytes),
 		grpc.MaxConcurrentStreams(maxStreams),

@@ -95,17 +95,17 @@ type HistoryFilter struct {
 	OpponentId string `protobuf:"bytes,3,opt,name=opponent_id,json=opponentId,proto3" json:"opponent_id,omitempty"`
 	// The platform's own reference.
 	ExternalRef string `protobuf:"bytes,4,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
-	// The platform's table, up to 128 bytes.
+	// The platform's table.
 	TableRef string `protobuf:"bytes,5,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
-	// Preset id, up to 128 bytes.
+	// Preset id.
 	RulesetId string `protobuf:"bytes,6,opt,name=ruleset_id,json=rulesetId,proto3" json:"ruleset_id,omitempty"`
-	// Smallest stake, at least 0.
+	// Smallest stake.
 	MinStake int64 `protobuf:"varint,7,opt,name=min_stake,json=minStake,proto3" json:"min_stake,omitempty"`
-	// Largest stake, not below min_stake; 0 for any.
+	// Largest stake; 0 for any.
 	MaxStake int64 `protobuf:"varint,8,opt,name=max_stake,json=maxStake,proto3" json:"max_stake,omitempty"`
-	// Created at or after, not before 1970.
+	// Created at or after.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// Created before; after from_time.
+	// Created before.
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1451,6 +1451,364 @@ func (x *GetLogTileResponse) GetContent() []byte {
 	return nil
 }
 
+// VerifyGameRequest asks for a game to be verified.
+type VerifyGameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number; 0 for every game of the match. What is found of the match as a
+	// whole, and of games before that the game rests on, is told too.
+	Game          uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyGameRequest) Reset() {
+	*x = VerifyGameRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyGameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyGameRequest) ProtoMessage() {}
+
+func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyGameRequest.ProtoReflect.Descriptor instead.
+func (*VerifyGameRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *VerifyGameRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *VerifyGameRequest) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+// VerifyGameResponse is what verifying came to.
+type VerifyGameResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether nothing was found.
+	Sound bool `protobuf:"varint,1,opt,name=sound,proto3" json:"sound,omitempty"`
+	// What is wrong, at most 1000.
+	Findings []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`
+	// What could not be checked, and why.
+	Notes []string `protobuf:"bytes,3,rep,name=notes,proto3" json:"notes,omitempty"`
+	// Events that were verified.
+	Events uint32 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyGameResponse) Reset() {
+	*x = VerifyGameResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyGameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyGameResponse) ProtoMessage() {}
+
+func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyGameResponse.ProtoReflect.Descriptor instead.
+func (*VerifyGameResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *VerifyGameResponse) GetSound() bool {
+	if x != nil {
+		return x.Sound
+	}
+	return false
+}
+
+func (x *VerifyGameResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *VerifyGameResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *VerifyGameResponse) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *VerifyGameResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// Finding is a fault of a record.
+type Finding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Game at fault; 0 for the match as a whole.
+	Game uint32 `protobuf:"varint,1,opt,name=game,proto3" json:"game,omitempty"`
+	// Event at fault; 0 for the game as a whole. In game 0 it is one of the log of
+	// compensations.
+	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// What is at fault, such as "hash", "turned" or "settlement.lines[0].amount".
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// What had to be there, for people.
+	Expected string `protobuf:"bytes,4,opt,name=expected,proto3" json:"expected,omitempty"`
+	// What is there, for people.
+	Found         string `protobuf:"bytes,5,opt,name=found,proto3" json:"found,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Finding) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *Finding) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Finding) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Finding) GetExpected() string {
+	if x != nil {
+		return x.Expected
+	}
+	return ""
+}
+
+func (x *Finding) GetFound() string {
+	if x != nil {
+		return x.Found
+	}
+	return ""
+}
+
+// ExportGamesRequest asks for ended games.
+type ExportGamesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One match; excludes filter.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Matches; their ended games are exported.
+	Filter *HistoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// resume_token of the last message of a stream that broke; empty to begin.
+	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGamesRequest) Reset() {
+	*x = ExportGamesRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGamesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGamesRequest) ProtoMessage() {}
+
+func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGamesRequest.ProtoReflect.Descriptor instead.
+func (*ExportGamesRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ExportGamesRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExportGamesRequest) GetFilter() *HistoryFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ExportGamesRequest) GetResumeToken() string {
+	if x != nil {
+		return x.ResumeToken
+	}
+	return ""
+}
+
+// ExportGamesResponse is one game.
+type ExportGamesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number; 0 for the match's log of compensations, which comes last.
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// One JSON object, without the end of the line.
+	Json []byte `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
+	// Where to go on after this message. It belongs to the query.
+	ResumeToken   string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportGamesResponse) Reset() {
+	*x = ExportGamesResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportGamesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportGamesResponse) ProtoMessage() {}
+
+func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportGamesResponse.ProtoReflect.Descriptor instead.
+func (*ExportGamesResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ExportGamesResponse) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExportGamesResponse) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *ExportGamesResponse) GetJson() []byte {
+	if x != nil {
+		return x.Json
+	}
+	return nil
+}
+
+func (x *ExportGamesResponse) GetResumeToken() string {
+	if x != nil {
+		return x.ResumeToken
+	}
+	return ""
+}
+
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
 
 const file_referee_v1_audit_service_proto_rawDesc = "" +
@@ -1569,13 +1927,38 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x11GetLogTileRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\".\n" +
 	"\x12GetLogTileResponse\x12\x18\n" +
-	"\acontent\x18\x01 \x01(\fR\acontent*\x94\x01\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\"B\n" +
+	"\x11VerifyGameRequest\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\"\xc6\x01\n" +
+	"\x12VerifyGameResponse\x12\x14\n" +
+	"\x05sound\x18\x01 \x01(\bR\x05sound\x12/\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.referee.v1.FindingR\bfindings\x12\x14\n" +
+	"\x05notes\x18\x03 \x03(\tR\x05notes\x12\x16\n" +
+	"\x06events\x18\x04 \x01(\rR\x06events\x12;\n" +
+	"\vserver_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"u\n" +
+	"\aFinding\x12\x12\n" +
+	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
+	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\x85\x01\n" +
+	"\x12ExportGamesRequest\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x121\n" +
+	"\x06filter\x18\x02 \x01(\v2\x19.referee.v1.HistoryFilterR\x06filter\x12!\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\"{\n" +
+	"\x13ExportGamesResponse\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
+	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xa0\x05\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x042\xbf\x06\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
@@ -1585,7 +1968,10 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\rGetCheckpoint\x12 .referee.v1.GetCheckpointRequest\x1a!.referee.v1.GetCheckpointResponse\x12H\n" +
 	"\tProveGame\x12\x1c.referee.v1.ProveGameRequest\x1a\x1d.referee.v1.ProveGameResponse\x12K\n" +
 	"\n" +
-	"GetLogTile\x12\x1d.referee.v1.GetLogTileRequest\x1a\x1e.referee.v1.GetLogTileResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"GetLogTile\x12\x1d.referee.v1.GetLogTileRequest\x1a\x1e.referee.v1.GetLogTileResponse\x12K\n" +
+	"\n" +
+	"VerifyGame\x12\x1d.referee.v1.VerifyGameRequest\x1a\x1e.referee.v1.VerifyGameResponse\x12P\n" +
+	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_audit_service_proto_rawDescOnce sync.Once
@@ -1600,7 +1986,7 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
 	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
@@ -1622,64 +2008,76 @@ var file_referee_v1_audit_service_proto_goTypes = []any{
 	(*ProveGameResponse)(nil),             // 17: referee.v1.ProveGameResponse
 	(*GetLogTileRequest)(nil),             // 18: referee.v1.GetLogTileRequest
 	(*GetLogTileResponse)(nil),            // 19: referee.v1.GetLogTileResponse
-	(*timestamppb.Timestamp)(nil),         // 20: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 21: referee.v1.MatchStatus
-	(*Match)(nil),                         // 22: referee.v1.Match
-	(EndReason)(0),                        // 23: referee.v1.EndReason
-	(GameStatus)(0),                       // 24: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 25: referee.v1.GameResult
-	(*Game)(nil),                          // 26: referee.v1.Game
-	(*Event)(nil),                         // 27: referee.v1.Event
-	(*Ruleset)(nil),                       // 28: referee.v1.Ruleset
+	(*VerifyGameRequest)(nil),             // 20: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 21: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 22: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 23: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 24: referee.v1.ExportGamesResponse
+	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 26: referee.v1.MatchStatus
+	(*Match)(nil),                         // 27: referee.v1.Match
+	(EndReason)(0),                        // 28: referee.v1.EndReason
+	(GameStatus)(0),                       // 29: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 30: referee.v1.GameResult
+	(*Game)(nil),                          // 31: referee.v1.Game
+	(*Event)(nil),                         // 32: referee.v1.Event
+	(*Ruleset)(nil),                       // 33: referee.v1.Ruleset
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	20, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	20, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	25, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	25, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	21, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	22, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	26, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	27, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
 	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	23, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	28, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
 	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	24, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	25, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	20, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	20, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	29, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	30, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	25, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	25, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
 	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	20, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	22, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	26, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	27, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	28, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	27, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	25, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	27, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	31, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	32, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	33, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	32, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
 	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	20, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	22, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	20, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	20, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	20, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	2,  // 26: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 27: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 28: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 29: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 30: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	14, // 31: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	16, // 32: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	18, // 33: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	3,  // 34: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 35: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 36: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 37: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 38: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	15, // 39: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	17, // 40: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	19, // 41: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	34, // [34:42] is the sub-list for method output_type
-	26, // [26:34] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	25, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	27, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	25, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	25, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	25, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	22, // 26: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	25, // 27: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	1,  // 28: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	2,  // 29: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	4,  // 30: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	7,  // 31: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	10, // 32: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	12, // 33: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	14, // 34: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	16, // 35: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	18, // 36: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	20, // 37: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	23, // 38: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	3,  // 39: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	5,  // 40: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	8,  // 41: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	11, // 42: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	13, // 43: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	15, // 44: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	17, // 45: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	19, // 46: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	21, // 47: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	24, // 48: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	39, // [39:49] is the sub-list for method output_type
+	29, // [29:39] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -1700,7 +2098,7 @@ func file_referee_v1_audit_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,8 @@ const (
 	AuditService_GetCheckpoint_FullMethodName = "/referee.v1.AuditService/GetCheckpoint"
 	AuditService_ProveGame_FullMethodName     = "/referee.v1.AuditService/ProveGame"
 	AuditService_GetLogTile_FullMethodName    = "/referee.v1.AuditService/GetLogTile"
+	AuditService_VerifyGame_FullMethodName    = "/referee.v1.AuditService/VerifyGame"
+	AuditService_ExportGames_FullMethodName   = "/referee.v1.AuditService/ExportGames"
 )
 
 // AuditServiceClient is the client API for AuditService service.
@@ -58,6 +60,14 @@ type AuditServiceClient interface {
 	ProveGame(ctx context.Context, in *ProveGameRequest, opts ...grpc.CallOption) (*ProveGameResponse, error)
 	// GetLogTile returns a part of the log, for whoever copies or searches all of it.
 	GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error)
+	// VerifyGame finds out whether a game, with the games of its match before it,
+	// is what its record claims: chain, deal, every decision, clocks, settlement,
+	// and the rows that say the same.
+	VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error)
+	// ExportGames streams ended games in the form that `referee verify` and other
+	// programs check without the service: whole matches, newest first, the games
+	// of each in order.
+	ExportGames(ctx context.Context, in *ExportGamesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGamesResponse], error)
 }
 
 type auditServiceClient struct {
@@ -148,6 +158,35 @@ func (c *auditServiceClient) GetLogTile(ctx context.Context, in *GetLogTileReque
 	return out, nil
 }
 
+func (c *auditServiceClient) VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyGameResponse)
+	err := c.cc.Invoke(ctx, AuditService_VerifyGame_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) ExportGames(ctx context.Context, in *ExportGamesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGamesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AuditService_ServiceDesc.Streams[0], AuditService_ExportGames_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportGamesRequest, ExportGamesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AuditService_ExportGamesClient = grpc.ServerStreamingClient[ExportGamesResponse]
+
 // AuditServiceServer is the server API for AuditService service.
 // All implementations must embed UnimplementedAuditServiceServer
 // for forward compatibility.
@@ -177,6 +216,14 @@ type AuditServiceServer interface {
 	ProveGame(context.Context, *ProveGameRequest) (*ProveGameResponse, error)
 	// GetLogTile returns a part of the log, for whoever copies or searches all of it.
 	GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error)
+	// VerifyGame finds out whether a game, with the games of its match before it,
+	// is what its record claims: chain, deal, every decision, clocks, settlement,
+	// and the rows that say the same.
+	VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error)
+	// ExportGames streams ended games in the form that `referee verify` and other
+	// programs check without the service: whole matches, newest first, the games
+	// of each in order.
+	ExportGames(*ExportGamesRequest, grpc.ServerStreamingServer[ExportGamesResponse]) error
 	mustEmbedUnimplementedAuditServiceServer()
 }
 
@@ -210,6 +257,12 @@ func (UnimplementedAuditServiceServer) ProveGame(context.Context, *ProveGameRequ
 }
 func (UnimplementedAuditServiceServer) GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLogTile not implemented")
+}
+func (UnimplementedAuditServiceServer) VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method VerifyGame not implemented")
+}
+func (UnimplementedAuditServiceServer) ExportGames(*ExportGamesRequest, grpc.ServerStreamingServer[ExportGamesResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportGames not implemented")
 }
 func (UnimplementedAuditServiceServer) mustEmbedUnimplementedAuditServiceServer() {}
 func (UnimplementedAuditServiceServer) testEmbeddedByValue()                      {}
@@ -376,6 +429,35 @@ func _AuditService_GetLogTile_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AuditService_VerifyGame_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyGameRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).VerifyGame(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_VerifyGame_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).VerifyGame(ctx, req.(*VerifyGameRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_ExportGames_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportGamesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AuditServiceServer).ExportGames(m, &grpc.GenericServerStream[ExportGamesRequest, ExportGamesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AuditService_ExportGamesServer = grpc.ServerStreamingServer[ExportGamesResponse]
+
 // AuditService_ServiceDesc is the grpc.ServiceDesc for AuditService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -415,7 +497,17 @@ var AuditService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "GetLogTile",
 			Handler:    _AuditService_GetLogTile_Handler,
 		},
+		{
+			MethodName: "VerifyGame",
+			Handler:    _AuditService_VerifyGame_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ExportGames",
+			Handler:       _AuditService_ExportGames_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "referee/v1/audit_service.proto",
 }

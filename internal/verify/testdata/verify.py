@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""A second implementation of what proves an exported game: the chain of its
+events, the commitment to its seed, the deal, the root, and each turned piece's
+salt and proof. It shares no code with the referee and needs only the standard
+library. It does not know the rules: whether a move was legal, what a clock did
+and who pays what `referee verify` tells.
+
+    python3 verify.py FILE...
+"""
+import base64
+import hashlib
+import hmac
+import json
+import sys
+
+CREATED, STARTED, GAME_ENDED, MATCH_ENDED = 1, 2, 17, 18
+DECK = [c for colour in (0, 8) for kind, count in ((7, 1), (6, 2), (5, 2), (4, 2), (3, 2), (2, 2), (1, 5))
+        for c in [colour + kind] * count]
+NONE = bytes(32)
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def tag(text):
+    return bytes([len(text)]) + text.encode()
+
+
+class Reader:
+    """Reads a detail: varints, and byte strings after their length."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def take(self, n):
+        part, self.data = self.data[:n], self.data[n:]
+        assert len(part) == n, "a detail is cut off"
+        return part
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def bytes(self):
+        return self.take(self.varint())
+
+    def list(self, read):
+        return [read() for _ in range(self.varint())]
+
+
+def event(raw):
+    """Returns the parts of an event's canonical bytes that are needed here."""
+    def number(start, size):
+        return int.from_bytes(raw[start:start + size], "big")
+    parts, rest = [], raw[61:]
+    while rest:
+        size = int.from_bytes(rest[:4], "big")
+        parts.append(rest[4:4 + size])
+        rest = rest[4 + size:]
+    assert len(parts) == 3, "an event has not three parts at its end"
+    return {"match": raw[:16], "game": number(16, 2), "seq": number(18, 4), "kind": raw[27],
+            "square": raw[29] if raw[28] == 1 else raw[30], "turned": raw[31], "time": number(33, 8),
+            "detail": Reader(parts[2])}
+
+
+class Deal:
+    def __init__(self, context, seed, players):
+        self.seed = seed
+        self.message = tag("referee.deal.v1.stream") + context + len(players).to_bytes(4, "big")
+        self.message += b"".join(len(p).to_bytes(4, "big") + p for p in players)
+
+    def stream(self, label):
+        message = self.message + len(label).to_bytes(4, "big") + label.encode()
+        key = hmac.new(self.seed, message, hashlib.sha256).digest()
+        counter = 0
+        while True:
+            yield from hmac.new(key, counter.to_bytes(8, "big"), hashlib.sha256).digest()
+            counter += 1
+
+    def arrangement(self):
+        dealt, stream = list(DECK), self.stream("deal")
+        for i in range(len(dealt) - 1, 0, -1):
+            word = 2**64
+            while word >= 2**64 - 2**64 % (i + 1):
+                word = int.from_bytes(bytes(next(stream) for _ in range(8)), "big")
+            j = word % (i + 1)
+            dealt[i], dealt[j] = dealt[j], dealt[i]
+        return dealt
+
+    def root(self, dealt):
+        stream = self.stream("salt")
+        level = [leaf(square, piece, bytes(next(stream) for _ in range(16))) for square, piece in enumerate(dealt)]
+        while len(level) > 1:
+            level = [node(a, b) for a, b in zip(level[::2], level[1::2])]
+        return rooted(level[0])
+
+
+def leaf(square, piece, salt):
+    return sha256(tag("referee.deal.v1.leaf"), bytes([square, piece]), salt)
+
+
+def node(left, right):
+    return sha256(tag("referee.deal.v1.node"), left, right)
+
+
+def rooted(top):
+    return sha256(tag("referee.deal.v1.root"), bytes([32]), top)
+
+
+def verify(line, committed, wrong):
+    """Verifies one exported game; returns what it commits the next one to."""
+    match, game, head = bytes.fromhex(line["match_id"].replace("-", "")), line["game"], NONE
+    root, players, seed, following, turned, last = None, [], NONE, None, {}, 0
+    for seq, (raw, stored) in enumerate(zip(line["events"], line["hashes"]), 1):
+        raw, stored = base64.b64decode(raw), base64.b64decode(stored)
+        if sha256(b"referee.v1 event\0", head, raw) != stored:
+            wrong(seq, "hash")
+        head, e = stored, event(raw)
+        if (e["match"], e["game"], e["seq"]) != (match, game, seq) or e["time"] < last:
+            wrong(seq, "match, game, seq or time")
+        last, detail = e["time"], e["detail"]
+        if e["kind"] == CREATED:
+            committed, ruleset = detail.data[-32:], sha256(line["ruleset"].encode())
+            if ruleset not in detail.data:
+                wrong(seq, "ruleset_hash")
+        elif e["kind"] == STARTED:
+            detail.list(detail.varint)  # balances
+            detail.list(detail.bytes)  # holds
+            players, root = detail.list(detail.bytes), detail.take(32)
+        elif e["kind"] == GAME_ENDED:
+            seed, following = detail.data[-64:-32], detail.data[-32:]
+        elif e["kind"] == MATCH_ENDED and detail.data[-32:] != NONE:
+            seed = detail.data[-32:]
+        elif e["turned"]:
+            turned[seq] = (e["square"], e["turned"])
+    if game == 0:
+        return committed
+    context = match + game.to_bytes(2, "big")
+    if committed and sha256(tag("referee.deal.v1.commit"), context, seed) != committed:
+        wrong(seq, "server_seed")
+    if root:
+        deal = Deal(context, seed, players)
+        dealt = deal.arrangement()
+        if deal.root(dealt) != root:
+            wrong(seq, "root")
+        for at, (square, piece) in turned.items():
+            if dealt[square] != piece:
+                wrong(at, "turned")
+    openings = {o["seq"]: o for o in line.get("openings", [])}
+    for at in sorted(set(turned) | set(openings)):
+        o = openings.get(at)
+        if not o or turned.get(at) != (o["square"], o["piece"]) or not opens(o, root):
+            wrong(at, "opening")
+    return following
+
+
+def opens(o, root):
+    path = leaf(o["square"], o["piece"], base64.b64decode(o["salt"]))
+    for level, beside in enumerate(o["proof"]):
+        beside = base64.b64decode(beside)
+        path = node(beside, path) if o["square"] >> level & 1 else node(path, beside)
+    return len(o["proof"]) == 5 and rooted(path) == root
+
+
+def main(paths):
+    faults, games, committed = 0, 0, {}
+    for path in paths:
+        for text in open(path, encoding="utf-8"):
+            line, games = json.loads(text), games + 1
+            match, game = line["match_id"], line["game"]
+
+            def wrong(seq, what):
+                nonlocal faults
+                faults += 1
+                print(f"match {match}, game {game}, event {seq}: {what}")
+            committed[match, game + 1] = verify(line, committed.get((match, game)), wrong)
+    print(f"{games} games, {faults} faults")
+    return faults > 0 or games == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
