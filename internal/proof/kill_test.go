@@ -35,7 +35,7 @@ var (
 const killers = 6
 
 // callsBetween is the least and the most calls that are sent between two kills.
-const callsBetween, callsBetweenMost = 5, 60
+const callsBetween, callsBetweenMost = 5, 40
 
 // TestKill plays matches against two processes of the real binary and kills one
 // of them, SIGKILL, again and again. Whoever gets no answer sends the same

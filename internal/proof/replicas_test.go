@@ -33,7 +33,7 @@ import (
 
 // rapidChecks is how many cases a property gets here, where each is some
 // hundred calls; -rapid.checks on the command line still wins.
-const rapidChecks = "8"
+const rapidChecks = "6"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", rapidChecks); err != nil {
