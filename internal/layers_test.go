@@ -30,15 +30,19 @@ var arrows = map[string][]string{
 	"internal/series":        {"internal/rules"},
 	"internal/deal":          {},
 	"internal/referee":       bottom,
-	"internal/store":         append([]string{"internal/referee", "migrations"}, bottom...),
-	"internal/server":        append([]string{"internal/referee", "proto/referee/v1"}, bottom...),
-	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/deal", "internal/clock", "migrations"},
+	"internal/tlog":          {},
+	"internal/verify":        append([]string{"internal/referee", "internal/tlog"}, bottom...),
+	"internal/store":         append([]string{"internal/referee", "internal/tlog", "migrations"}, bottom...),
+	"internal/server":        append([]string{"internal/referee", "internal/tlog", "internal/verify", "proto/referee/v1"}, bottom...),
+	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
+	"internal/witness":       {"internal/tlog", "proto/referee/v1"},
+	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
 	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "proto/referee/v1"},
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
 }
@@ -47,7 +51,8 @@ var arrows = map[string][]string{
 var outside = map[string][]string{
 	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
-	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "cmd/referee", "proto/referee/v1"},
+	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "cmd/referee", "proto/referee/v1"},
+	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }
 
 // unclean are packages of the standard library that the bottom row does without:
