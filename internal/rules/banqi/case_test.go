@@ -87,12 +87,6 @@ func (c *ruleCase) play(t *testing.T, g *Game, s *State, text string) Effect {
 			t.Fatalf("request refused: %s", g.Describe(i))
 		}
 		return Effect{}
-	case "expire":
-		e, err := g.EndChain(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
 	case "confirm", "waive":
 		if _, err := g.RuleFoul(s, text == "confirm"); err != nil {
 			t.Fatal(err)

@@ -1,13 +1,8 @@
 package banqi
 
 import (
-	"errors"
-
 	"referee.example/internal/rules"
 )
-
-// ErrNoChain is what EndChain answers where no chain is running.
-var ErrNoChain = errors.New("no chain is running")
 
 // settle ends the game if the last ply met an ending, the first in the
 // ruleset's order. captured is the piece that the ply took off the board. A
@@ -118,19 +113,4 @@ func (g *Game) RequestCount(s *State, seat rules.Seat) rules.Illegal {
 	}
 	s.requester = seat
 	return rules.Illegal{}
-}
-
-// EndChain ends a running chain when time runs out in its middle: the turn
-// passes as after a stop, but no ply is played. The error is ErrNoChain and
-// changes nothing.
-func (g *Game) EndChain(s *State) (Effect, error) {
-	if s.chain == rules.NoSquare || s.outcome.Over() {
-		return Effect{}, ErrNoChain
-	}
-	e := Effect{Seat: s.turn, Manner: MannerStop, CapturedBy: rules.NoSeat}
-	s.chain = rules.NoSquare
-	g.endTurn(s, &e)
-	g.settle(s, rules.NoPiece)
-	e.Outcome = s.outcome
-	return e, nil
 }

@@ -243,16 +243,13 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// TestNotAwaiting: rulings and ends of chains where there is nothing to rule on.
+// TestNotAwaiting: rulings where there is nothing to rule on.
 func TestNotAwaiting(t *testing.T) {
 	g := compiled(t, "mingjian-2026")
 	s := g.Start(1)
 	before := g.Text(&s)
 	if _, err := g.RuleFoul(&s, true); !errors.Is(err, ErrNoRuling) {
 		t.Errorf("ruling: %v", err)
-	}
-	if _, err := g.EndChain(&s); !errors.Is(err, ErrNoChain) {
-		t.Errorf("end of chain: %v", err)
 	}
 	if g.Text(&s) != before || s.Turn() != 1 {
 		t.Errorf("changed: %s", g.Text(&s))
