@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -277,7 +278,7 @@ func TestHostileStrangers(t *testing.T) {
 		refusals = append(refusals, refusal{name, func() error {
 			theirs, absent := way(s.as("west"), s.game.GetMatchId()), way(s.as("west"), absentID)
 			if bytesOf(s.t, status.Convert(theirs).Proto()) != bytesOf(s.t, status.Convert(absent).Proto()) {
-				return fmt.Errorf("another's match is answered with %v, none with %v", theirs, absent)
+				return errors.New(fmt.Sprint("another's match is answered with ", theirs, ", none with ", absent))
 			}
 			return theirs
 		}, codes.NotFound, "NOT_FOUND"})
@@ -331,7 +332,7 @@ func TestHostileTokensAndText(t *testing.T) {
 		{"NUL in a player", named("an\x00n"), codes.InvalidArgument, "INVALID_FIELD"},
 		{"nameless player", named(""), codes.InvalidArgument, "INVALID_FIELD"},
 		{"player of 129 bytes", named(strings.Repeat("a", 129)), codes.InvalidArgument, "INVALID_FIELD"},
-		{"bad UTF-8", s.badText, codes.Internal, ""}, // by gRPC itself, before any code of the referee's
+		{"bad UTF-8", s.badText, codes.InvalidArgument, "INVALID_FIELD"},
 		{"no token", get(s.ctx, id), codes.Unauthenticated, "UNAUTHENTICATED"},
 		{"unknown token", get(s.as("nobody"), id), codes.Unauthenticated, "UNAUTHENTICATED"},
 		{"two tokens", get(metadata.AppendToOutgoingContext(s.as("east"), "authorization", "Bearer east"), id), codes.Unauthenticated, "UNAUTHENTICATED"},
