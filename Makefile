@@ -9,6 +9,9 @@ SHELL := /bin/bash
 # The commit whose contract must not be broken.
 AGAINST ?= HEAD^
 
+# The properties of the dark chess engine that `make soak-rules` runs long.
+SOAK_RULES := ^Test(ListedIsAccepted|PiecesConserved|RoundTrips|Replay|GamesEnd|RecordRoundTrip)$$
+
 TOOL_PACKAGES := \
 	github.com/bufbuild/buf/cmd/buf \
 	github.com/fullstorydev/grpcurl/cmd/grpcurl \
@@ -36,8 +39,23 @@ soak: postgres ## kill a replica under load a thousand times
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race -v -timeout 3h -run TestKill ./internal/proof -kills 1000
 
+.PHONY: soak-rules
+soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
+	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v
+
+.PHONY: fuzz-rules
+fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
+	for target in FuzzParseAction FuzzParseState FuzzDecodeBinary FuzzParseRecord; do \
+		go test ./internal/rules/banqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
+	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
+
 .PHONY: bench
-bench: postgres ## run the benchmarks beside a private Postgres
+bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
+	go build -o bin/bench ./internal/bench
+	bin/bench
+
+.PHONY: bench-parts
+bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -run '^$$' -bench . -benchmem ./...
 

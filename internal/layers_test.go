@@ -34,19 +34,20 @@ var arrows = map[string][]string{
 	"internal/server":        append([]string{"internal/referee", "proto/referee/v1"}, bottom...),
 	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/deal", "internal/clock", "migrations"},
 	"internal/demo":          {"proto/referee/v1"},
+	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "proto/referee/v1"},
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
 }
 
 // outside are the packages that may import what begins so.
 var outside = map[string][]string{
-	"github.com/jackc/":          {"internal/store", "internal/pgtest", "migrations"},
+	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
-	"google.golang.org/":         {"internal/server", "internal/demo", "cmd/referee", "proto/referee/v1"},
+	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "cmd/referee", "proto/referee/v1"},
 }
 
 // unclean are packages of the standard library that the bottom row does without:

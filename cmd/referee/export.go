@@ -22,7 +22,8 @@ func export(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	address := flags.String("addr", defaultAddress, "`address` of the server")
 	token := flags.String("token", "", "bearer `token` with the scope audit; by default that of REFEREE_TOKEN")
-	format := flags.String("format", "json", "`form`: json for lines that `referee verify` reads")
+	format := flags.String("format", "json", "`form`: json for lines that referee verify reads, text for one game as a tournament's record")
+	game := flags.Uint("game", 0, "`number` of the game of --match, for --format text")
 	match := flags.String("match", "", "`id` of one match; by default all matches that the token may see")
 	platform := flags.String("platform", "", "`platform` whose matches are wanted")
 	player := flags.String("player", "", "`player` of that platform")
@@ -36,10 +37,15 @@ func export(ctx context.Context, call invocation) error {
 	switch {
 	case *token == "":
 		return &usageError{"there is no token: set --token or REFEREE_TOKEN"}
-	case *format != "json":
-		return &usageError{fmt.Sprintf("--format is json, not %q", *format)}
+	case *format != "json" && *format != "text":
+		return &usageError{fmt.Sprintf("--format is json or text, not %q", *format)}
+	case (*format == "text") != (*game != 0) || *game != 0 && *match == "":
+		return &usageError{"--format text needs --match and --game, and nothing else has a --game"}
 	case *match != "" && (*platform != "" || *player != ""):
 		return &usageError{"--match excludes --platform and --player"}
+	}
+	if *format == "text" {
+		return exportText(ctx, call, *address, *token, *match, *game)
 	}
 	request := &refereev1.ExportGamesRequest{MatchId: *match, ResumeToken: *resume}
 	if *match == "" {

@@ -35,7 +35,7 @@ func makeLogKey(call invocation) error {
 	flags := flag.NewFlagSet("log key", flag.ContinueOnError)
 	name := flags.String("name", "", "`name` of the log or witness: a URL without its scheme that no other has")
 	witness := flags.Bool("witness", false, "print the public key in the form of a witness's")
-	files, err := call.parseFiles(flags, " FILE")
+	files, err := call.parseWith(flags, " FILE")
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func makeLogKey(call invocation) error {
 func printLogKey(call invocation) error {
 	flags := flag.NewFlagSet("log public", flag.ContinueOnError)
 	witness := flags.Bool("witness", false, "print it in the form of a witness's")
-	files, err := call.parseFiles(flags, " FILE")
+	files, err := call.parseWith(flags, " FILE")
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func confirmLog(ctx context.Context, call invocation) error {
 	flags.Lookup("database-url").DefValue = "" // the real one holds a password
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	none := flags.Bool("none", false, "vouch that nobody holds a checkpoint of this log")
-	files, err := call.parseFiles(flags, " FILE...\n\n"+
+	files, err := call.parseWith(flags, " FILE...\n\n"+
 		"Compares the database with the checkpoints in the files, which should be the last that each\n"+
 		"witness holds, and if it contains them lets the log be signed in it.")
 	if err != nil {

@@ -43,6 +43,9 @@ var commands = []command{
 	{"roles", "make the database roles of the server and of auditors", roles},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
+	{"rules", "list the houses' rules, or tell one in words", tellRules},
+	{"check", "judge one action in a position", checkAction},
+	{"import", "replay text records and judge their results", importRecords},
 	{"export", "write ended games as a server has them to a file", export},
 	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
 	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
@@ -120,20 +123,24 @@ func writeUsage(out io.Writer) {
 
 // parse reads a command's flags; it takes no other arguments.
 func (call invocation) parse(flags *flag.FlagSet) error {
-	files, err := call.parseFiles(flags, "")
-	if err == nil && len(files) > 0 {
-		return &usageError{fmt.Sprintf("%q is not a flag", files[0])}
+	arguments, err := call.parseWith(flags, "")
+	if err == nil && len(arguments) > 0 {
+		return &usageError{fmt.Sprintf("%q is not a flag", arguments[0])}
 	}
 	return err
 }
 
-// parseFiles reads a command's flags and returns what stands after them, which
-// the usage calls by the words given.
-func (call invocation) parseFiles(flags *flag.FlagSet, words string) ([]string, error) {
+// parseWith reads a command's flags, which may stand before, between and after
+// its other arguments, and returns those. takes is what help calls them.
+func (call invocation) parseWith(flags *flag.FlagSet, takes string) (arguments []string, err error) {
 	flags.SetOutput(io.Discard)
-	err := flags.Parse(call.arguments)
+	err = flags.Parse(call.arguments)
+	for err == nil && flags.NArg() > 0 {
+		arguments = append(arguments, flags.Arg(0))
+		err = flags.Parse(flags.Args()[1:])
+	}
 	if errors.Is(err, flag.ErrHelp) {
-		tell(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), words)
+		tell(call.out, "Usage: referee %s [flags]%s\n\n", flags.Name(), takes)
 		flags.SetOutput(call.out)
 		flags.PrintDefaults()
 		return nil, err
@@ -141,5 +148,5 @@ func (call invocation) parseFiles(flags *flag.FlagSet, words string) ([]string, 
 	if err != nil {
 		return nil, &usageError{err.Error()}
 	}
-	return flags.Args(), nil
+	return arguments, nil
 }

@@ -41,7 +41,7 @@ func call(ctx context.Context, environment map[string]string, arguments ...strin
 // TestHelp compares what each command says of itself with its golden file.
 func TestHelp(t *testing.T) {
 	secret := map[string]string{databaseVariable: "postgres://u:hunter2@h/d", "REFEREE_TOKEN": "hunter2", "REFEREE_KEYS": "hunter2"}
-	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "export", "verify", "healthcheck", "version"} {
+	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "rules", "check", "import", "export", "verify", "healthcheck", "version"} {
 		arguments, file := []string{name, "--help"}, name
 		if name == "" {
 			arguments, file = []string{"--help"}, "referee"
@@ -99,6 +99,11 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"demo", "--colours"}, "not defined: -colours"},
 		{[]string{"demo"}, "there is no token"},
 		{[]string{"demo", "--seed", "-1"}, "invalid value"},
+		{[]string{"export", "--match", "m"}, "there is no token"},
+		{[]string{"export", "--token", "t", "--format", "text", "--match", "m"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--game", "1", "--match", "m"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--format", "text", "--game", "1"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--format", "xml"}, "--format is json or text"},
 		{[]string{"serve"}, "there is no key"},
 		{[]string{"migrate"}, "there is no database"},
 		{[]string{"roles"}, "there is no database"},
@@ -202,6 +207,7 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	if got.code != exitFailed || !strings.Contains(got.err, "Unauthenticated") || strings.Contains(got.err, "wrong") {
 		t.Errorf("demo with another token: %+v", got)
 	}
+	exportAndImport(t, environment, address)
 	stop()
 	if got := <-code; got != exitDone {
 		t.Errorf("serve ended with code %d: %s", got, ready.String())

@@ -22,7 +22,7 @@ func verifyFiles(_ context.Context, call invocation) error {
 	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
 	quiet := flags.Bool("quiet", false, "write only what is wrong")
 	logKey := flags.String("log-key", "", "public `key` of the log of finished games, which must then hold every game")
-	files, err := call.parseFiles(flags, " FILE...")
+	files, err := call.parseWith(flags, " FILE...")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func witnessLog(ctx context.Context, call invocation) error {
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	keyFile := flags.String("key-file", "", "`file` of the witness's own key, made with log key --witness")
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
-	files, err := call.parseFiles(flags, " FILE\n\n"+
+	files, err := call.parseWith(flags, " FILE\n\n"+
 		"Fetches the log's checkpoint, checks that it contains the one in FILE, cosigns it and keeps it\n"+
 		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.fork or\n"+
 		"FILE.rollback.")

@@ -157,7 +157,7 @@ func (s *stage) begin(pieces []byte, b beginning) *refereev1.Game {
 func (s *stage) plan(pieces []byte, rules *refereev1.Ruleset) (calls []proto.Message, turned map[int]bool) {
 	game := s.begin(pieces, beginning{creation(rules), starting("", 1, 2)})
 	turned = map[int]bool{}
-	for range rapid.IntRange(1, 40).Draw(s.t, "calls") {
+	for range rapid.IntRange(1, 30).Draw(s.t, "calls") {
 		request := s.draw(game)
 		change, err := call(s.h.as("east"), s.r, request)
 		if err == nil && change.GetGame().GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING {

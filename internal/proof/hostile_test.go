@@ -277,7 +277,7 @@ func TestHostileStrangers(t *testing.T) {
 		refusals = append(refusals, refusal{name, func() error {
 			theirs, absent := way(s.as("west"), s.game.GetMatchId()), way(s.as("west"), absentID)
 			if bytesOf(s.t, status.Convert(theirs).Proto()) != bytesOf(s.t, status.Convert(absent).Proto()) {
-				return fmt.Errorf("another's match is answered with %w, none with %w", theirs, absent)
+				return fmt.Errorf("another's match is answered with %v, none with %v", theirs, absent)
 			}
 			return theirs
 		}, codes.NotFound, "NOT_FOUND"})

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -117,18 +116,6 @@ func resigning(game *refereev1.Game, seat uint32) *refereev1.ResignRequest {
 		ExpectedSeq: game.GetNextSeq(), Seat: &seat}
 }
 
-// legal lists what the side to move may do.
-func (h *house) legal(r *replica, game *refereev1.Game) []*refereev1.Action {
-	h.t.Helper()
-	got, err := r.match.ListLegalActions(h.as("east"), &refereev1.ListLegalActionsRequest{MatchId: game.GetMatchId(), Game: game.GetGame()})
-	must(h.t, err)
-	actions := make([]*refereev1.Action, len(got.GetActions()))
-	for i, listed := range got.GetActions() {
-		actions[i] = listed.GetAction()
-	}
-	return actions
-}
-
 // call makes a call by the message's type, so that a test can hold calls as data.
 func call(ctx context.Context, r *replica, request proto.Message) (*refereev1.Change, error) {
 	switch request := request.(type) {
@@ -208,6 +195,19 @@ func (h *house) record(r *replica, matchID string, game uint32) *refereev1.GameR
 	return got.GetRecord()
 }
 
+// publicly is a recorded event without what only auditors are shown.
+func publicly(event *refereev1.Event) *refereev1.Event {
+	event = proto.CloneOf(event)
+	event.RequestId, event.SubmittedBy, event.ClientHash = "", "", nil
+	if started := event.GetGameStarted(); started != nil {
+		started.Balances, started.HoldIds = nil, nil
+	}
+	if left := event.GetMatchLeft(); left != nil {
+		left.Balances = nil
+	}
+	return event
+}
+
 // firstAnswer is an answer without what a retry's may differ in: whether it was
 // given before, and the server's time.
 func firstAnswer(t testing.TB, change *refereev1.Change) string {
@@ -245,7 +245,5 @@ func eachField(m protoreflect.Message, visit func(protoreflect.Message, protoref
 		return true
 	})
 }
-
-func timeOf(stamp *timestamppb.Timestamp) int64 { return stamp.AsTime().UnixMicro() }
 
 func protoString(text string) protoreflect.Value { return protoreflect.ValueOfString(text) }

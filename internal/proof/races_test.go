@@ -391,3 +391,27 @@ func awaitInstant(ctx context.Context, in time.Duration) error {
 		return nil
 	}
 }
+
+// TestRetryAfterACompensation: what other logs of the match have had meanwhile
+// is not in the first answer and not in its repetition.
+func TestRetryAfterACompensation(t *testing.T) {
+	s := newScene(t)
+	compensate := func(token string, seq uint32) {
+		_, err := s.r.match.CompensateSettlement(s.as(token), &refereev1.CompensateSettlementRequest{
+			MatchId: s.game.GetMatchId(), Game: 1, RequestId: newID(), ExpectedSeq: seq, SettlementId: s.settled, Note: "by mistake",
+		})
+		must(t, err)
+	}
+	ending := resigning(s.game, 0)
+	before := s.must(s.resign) // answered long ago
+	compensate("operator", 1)
+	first := s.must(ending)
+	compensate("second operator", 2)
+	if again := s.must(ending); firstAnswer(t, again) != firstAnswer(t, first) {
+		t.Errorf("first answered with\n%v\nthen with\n%v", first, again)
+	}
+	if again := s.must(s.resign); firstAnswer(t, again) != firstAnswer(t, before) {
+		t.Errorf("first answered with\n%v\nthen with\n%v", before, again)
+	}
+	s.consistent()
+}

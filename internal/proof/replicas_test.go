@@ -27,12 +27,13 @@ import (
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
 	"referee.example/internal/store"
+	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
 // rapidChecks is how many cases a property gets here, where each is some
 // hundred calls; -rapid.checks on the command line still wins.
-const rapidChecks = "8"
+const rapidChecks = "6"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", rapidChecks); err != nil {
@@ -75,7 +76,7 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(pool.Close)
 	return &house{t: t, pool: pool, ctx: ctx, config: app.Config{
 		Listen: "127.0.0.1:0", DatabaseURL: database.URL, MaxConns: 16, Keys: app.NewKey("test"),
-		TokenFile: tokenFile(t), DrainTimeout: 10 * time.Second,
+		LogKeyFile: logKeyFile(t), TokenFile: tokenFile(t), DrainTimeout: 10 * time.Second,
 	}}
 }
 
@@ -90,6 +91,15 @@ func must(t tester, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func logKeyFile(t *testing.T) string {
+	t.Helper()
+	key, err := tlog.NewKey("referee.example/log")
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "log.key")
+	must(t, os.WriteFile(path, []byte(key), 0o600))
+	return path
 }
 
 func tokenFile(t *testing.T) string {

@@ -48,7 +48,11 @@ type Decision struct {
 	// After and Before guard the commit: database time must have reached After
 	// and not yet Before. Zero is no guard.
 	After, Before clock.Time
-	Refusal       *Refusal
+	// Known guards it against outages: no outage may have ended after this
+	// instant, since it would concern the running turn and the decision did not
+	// know it. Zero where no clock ran.
+	Known   clock.Time
+	Refusal *Refusal
 }
 
 // decision is a Decision in the making.
@@ -96,7 +100,14 @@ func (d *decision) decide(c Command) (Decision, error) {
 }
 
 func newDecision(s *State, env Env) *decision {
-	return &decision{Decision: Decision{State: *s, Own: -1}, env: env}
+	d := &decision{Decision: Decision{State: *s, Own: -1}, env: env}
+	if after, running := s.OutagesAfter(); running {
+		d.Known = after
+		for _, outage := range env.Outages {
+			d.Known = max(d.Known, outage.Until)
+		}
+	}
+	return d
 }
 
 // command judges the command after everything due has been settled.
@@ -109,12 +120,12 @@ func (d *decision) command(c Command) (*Refusal, error) {
 		}
 		d.Before = deadline + clock.Grace
 	}
+	if s.Status.Over() {
+		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
+	}
 	s.advance(h.Game)
 	if refusal := s.fresh(h, c.byPly()); refusal != nil {
 		return refusal, nil
-	}
-	if s.Status.Over() {
-		return refuse(ReasonMatchOver, "the match has ended").with("status", int(s.Status)), nil
 	}
 	d.Own = len(d.Events)
 	return c.decide(d)
@@ -365,6 +376,9 @@ func (d *decision) add(e Event) (banqi.Effect, error) {
 	}
 	g := &s.Game
 	e.Captured, e.Ply = effect.Captured, g.Position.Ply()
+	if effect.Merit {
+		e.Detail = greatMerit()
+	}
 	if g.Status == GamePlaying || g.Status == GameAwaitingRuling || e.Kind == EventGameEnded {
 		e.Clocks = g.Clock.AppendStores(nil)
 	}

@@ -1,7 +1,8 @@
 package referee
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/hex"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -13,7 +14,14 @@ type ID [16]byte
 
 // String returns the ID in its usual form.
 func (id ID) String() string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
 }
 
 // EventKind is what happened. The numbers are stored and are those of the
@@ -64,7 +72,7 @@ type Event struct {
 	RequestID        ID     // zero for events of the referee
 	Principal        int32  // who submitted it; 0 for the referee
 	ClientHash       []byte
-	Detail           []byte // what further belongs to the kind, as its detail type encodes it
+	Detail           []byte // what further belongs to the kind, as its detail type encodes it; of a ply, its feat
 	Hash             [32]byte
 }
 
@@ -289,6 +297,19 @@ func (e *Event) Small() (s Small, err error) {
 	d := decoder{buf: e.Detail}
 	s.Number, s.Note = d.uint(), d.str()
 	return s, d.end()
+}
+
+// featGreatMerit is the number of the one feat there is, in the detail of the
+// ply that it is recorded with.
+const featGreatMerit = 1
+
+func greatMerit() []byte { return Small{Number: featGreatMerit}.encode() }
+
+// GreatMerit reports whether a ply was the little soldier's great merit
+// (小兵立大功): the player's last soldier took the enemy general, under a ruleset
+// that records feats (dark chess rules, section 2).
+func (e *Event) GreatMerit() bool {
+	return (e.Kind == EventPly || e.Kind == EventServerPly) && bytes.Equal(e.Detail, greatMerit())
 }
 
 // Compensation is the detail of EventCompensation.

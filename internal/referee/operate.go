@@ -74,10 +74,22 @@ func stakeRefusal(err error) *Refusal {
 	r := refuse(ReasonStakeOutOfRange, "%s", err)
 	var fault series.FieldError
 	if errors.As(err, &fault) {
-		r = r.with("field", fault.Field)
-		r.Fields = []FieldError{{fault.Field, fault.Reason}}
+		field := requestField(fault.Field)
+		r = r.with("field", field)
+		r.Fields = []FieldError{{field, fault.Reason}}
 	}
 	return r
+}
+
+// requestField is what a request calls the field that package series names.
+func requestField(field string) string {
+	switch field {
+	case "fee", "scene_fee", "disconnection_penalty":
+		return "charges." + field
+	case "balance":
+		return "balances"
+	}
+	return field
 }
 
 // checkBalances refuses balances below the minimum for the first or a further game.
@@ -398,6 +410,6 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 
 func (c *CompensateSettlement) same(e *Event) bool {
 	detail, err := e.Compensation()
-	return err == nil && e.Kind == EventCompensation && detail.Game == c.Game &&
-		detail.Settlement == c.Settlement && detail.Note == c.Note
+	return err == nil && e.Kind == EventCompensation && e.Principal == c.Caller.Principal &&
+		detail.Game == c.Game && detail.Settlement == c.Settlement && detail.Note == c.Note
 }

@@ -58,7 +58,7 @@ func (r *Referee) createdBefore(ctx context.Context, c *CreateMatch) (Answer, bo
 		return Answer{}, false, err
 	}
 	if string(fingerprint) != string(c.Fingerprint()) {
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	loaded, err := r.store.Load(ctx, id)
 	if err != nil {
@@ -70,6 +70,19 @@ func (r *Referee) createdBefore(ctx context.Context, c *CreateMatch) (Answer, bo
 	}
 	answer, err := r.again(ctx, loaded.State, events[0])
 	return answer, true, err
+}
+
+// UnlessReused returns err, the fault of a CreateMatch request, unless its
+// request id has created a match already, which is what is refused first.
+func (r *Referee) UnlessReused(ctx context.Context, c *CreateMatch, err error) error {
+	_, _, found := r.store.FindCreated(ctx, c.Caller.Platform, c.RequestID)
+	switch {
+	case found == nil:
+		return reused()
+	case errors.Is(found, ErrNotFound):
+		return err
+	}
+	return found
 }
 
 func (r *Referee) refTaken(ctx context.Context, c *CreateMatch) error {
@@ -134,19 +147,22 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
 }
 
+// compensatedBefore answers a call that an operator has made before. The log of
+// compensations is short, and so is looked through whole.
 func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *CompensateSettlement) (Answer, bool, error) {
-	if c.Expected > s.Compensations.Seq {
-		return Answer{}, false, nil
-	}
 	e, err := r.store.RequestEvent(ctx, c.Match, 0, c.Expected)
 	if errors.Is(err, ErrNotFound) || err == nil && e.RequestID != c.RequestID {
-		return Answer{}, false, nil
+		used, err := r.store.HasRequest(ctx, c.Match, 0, c.RequestID)
+		if used {
+			return Answer{}, false, reused()
+		}
+		return Answer{}, false, err
 	}
 	if err != nil {
 		return Answer{}, false, err
 	}
 	if !c.same(&e) {
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	now, err := r.Now()
 	return Answer{State: s, Events: []Event{e}, Replayed: true, Now: now}, true, err

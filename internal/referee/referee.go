@@ -27,6 +27,9 @@ var (
 	ErrTooEarly = errors.New("the commit came before its time")
 	// ErrRefTaken means that the platform has a match of this external_ref.
 	ErrRefTaken = errors.New("external_ref is taken")
+	// ErrOverloaded means that as many changes wait to be committed as the store
+	// takes; nothing changed.
+	ErrOverloaded = errors.New("too many changes wait to be committed")
 )
 
 // Loaded is a match as it stands in the database.
@@ -43,6 +46,8 @@ type Change struct {
 	Events []Event
 	// After and Before guard the commit in database time; zero is no guard.
 	After, Before clock.Time
+	// Known guards it against outages: see Decision.
+	Known clock.Time
 	// Create is set for a new match.
 	Create *CreateMatch
 	// Sweep lets the commit move the wake-up of the match later, which an
@@ -53,8 +58,11 @@ type Change struct {
 // Store keeps matches. Package store implements it on Postgres.
 type Store interface {
 	Load(ctx context.Context, id ID) (Loaded, error)
-	// Commit returns ErrConflict, ErrTooLate, ErrTooEarly or ErrRefTaken with
-	// nothing changed. After any other error the outcome is unknown.
+	// Recent returns a match as this replica saw it last, without asking the
+	// database, or nil. It may be stale: a commit decided on it is then refused.
+	Recent(ctx context.Context, id ID) *State
+	// Commit returns ErrConflict, ErrTooLate, ErrTooEarly, ErrOverloaded or
+	// ErrRefTaken with nothing changed. After any other error the outcome is unknown.
 	Commit(ctx context.Context, c Change) error
 	// FindCreated returns the match that a CreateMatch request made and the
 	// fingerprint of that request; ErrNotFound if there is none.
@@ -72,25 +80,27 @@ type Store interface {
 	SealedSeeds(ctx context.Context, id ID) ([][]byte, error)
 }
 
-// Referee plays matches. It holds nothing of any match: every replica is the same.
+// Referee plays matches. What it holds of any follows from the match and may be
+// lost at any time: every replica is the same.
 type Referee struct {
 	store   Store
 	presets Presets
 	keys    deal.Keyring
 	now     func() (clock.Time, error)
 	deal    Dealer
+	provers *provers
 }
 
 // New returns a referee. now is the database's time as this replica knows it;
 // its error means that it can't be known well enough to judge by.
 func New(store Store, presets Presets, keys deal.Keyring, now func() (clock.Time, error)) *Referee {
-	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal}
+	return &Referee{store: store, presets: presets, keys: keys, now: now, deal: Deal, provers: &provers{}}
 }
 
 // WithDealer returns a referee that lays out its games in another way.
 func (r *Referee) WithDealer(d Dealer) *Referee {
 	other := *r
-	other.deal = d
+	other.deal, other.provers = d, &provers{}
 	return &other
 }
 
@@ -119,6 +129,11 @@ type Answer struct {
 
 // Do carries a command out. Errors of type *Refusal changed nothing of the
 // command's own.
+//
+// It begins with the match as this replica saw it last, if it has: committing
+// proves that this was the match's state, and that no outage was missed. What
+// commits nothing proves nothing, so whatever else comes of it, a refusal or a
+// retry, is decided once more on the match as it stands.
 func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 	h := c.header()
 	arrival, err := r.Now()
@@ -126,39 +141,56 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		return Answer{}, err
 	}
 	var window window
+	if recent := r.store.Recent(ctx, h.Match); recent != nil && h.Caller.sees(recent.Platform) {
+		answer, committed, err := r.attempt(ctx, Loaded{State: recent}, c, arrival, &window)
+		if committed || errors.Is(err, ErrOverloaded) {
+			return answer, err
+		}
+	}
 	for range attempts {
 		loaded, err := r.load(ctx, h.Caller, h.Match)
 		if err != nil {
 			return Answer{}, err
 		}
-		if refusal := loaded.State.forbidden(h); refusal != nil {
-			return Answer{}, refusal
-		}
-		answer, found, err := r.replayed(ctx, loaded.State, c)
-		if err != nil || found {
+		answer, _, err := r.attempt(ctx, loaded, c, arrival, &window)
+		if !retriable(err) {
 			return answer, err
 		}
-		env, err := r.env(arrival, loaded.Outages)
-		if err != nil {
-			return Answer{}, err
-		}
-		env.Now = window.fit(env.Now)
-		decision, err := Decide(loaded.State, c, env)
-		if err != nil {
-			return Answer{}, err
-		}
-		if err := r.commit(ctx, &decision, nil, false); retriable(err) {
-			window.learn(err, &decision)
-			continue
-		} else if err != nil {
-			return Answer{}, err
-		}
-		if decision.Refusal != nil {
-			return Answer{}, decision.Refusal
-		}
-		return r.answer(decision)
 	}
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
+}
+
+// attempt answers a retry again, or decides a command on a match and commits
+// the decision. It reports whether something was committed: the command,
+// expiries that were due before a refused one, or both. An error of the store
+// that is retriable asks for another attempt, and window has learned from it.
+func (r *Referee) attempt(ctx context.Context, loaded Loaded, c Command, arrival clock.Time, w *window) (answer Answer, committed bool, err error) {
+	if refusal := loaded.State.forbidden(c.header()); refusal != nil {
+		return Answer{}, false, refusal
+	}
+	answer, found, err := r.replayed(ctx, loaded.State, c)
+	if err != nil || found {
+		return answer, false, err
+	}
+	env, err := r.env(arrival, loaded.Outages)
+	if err != nil {
+		return Answer{}, false, err
+	}
+	env.Now = w.fit(env.Now)
+	decision, err := Decide(loaded.State, c, env)
+	if err != nil {
+		return Answer{}, false, err
+	}
+	if err := r.commit(ctx, &decision, nil, false); err != nil {
+		w.learn(err, &decision)
+		return Answer{}, false, err
+	}
+	committed = len(decision.Events) > 0
+	if decision.Refusal != nil {
+		return Answer{}, committed, decision.Refusal
+	}
+	answer, err = r.answer(decision)
+	return answer, committed, err
 }
 
 func retriable(err error) bool {
@@ -192,7 +224,7 @@ func (r *Referee) commit(ctx context.Context, d *Decision, create *CreateMatch, 
 		return nil
 	}
 	return r.store.Commit(ctx, Change{State: &d.State, Events: d.Events, After: d.After, Before: d.Before,
-		Create: create, Sweep: sweep})
+		Known: d.Known, Create: create, Sweep: sweep})
 }
 
 func (r *Referee) answer(d Decision) (Answer, error) {

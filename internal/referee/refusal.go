@@ -86,7 +86,12 @@ func InvalidField(field, format string, args ...any) *Refusal {
 	return r
 }
 
-// errNotFound is the one answer for what is not there and what is not the
+// reused refuses a request id that names something else already.
+func reused() *Refusal {
+	return refuse(ReasonRequestIDReused, "the request id was used for other content")
+}
+
+// notFound is the one answer for what is not there and what is not the
 // caller's to see.
 func notFound() *Refusal {
 	return refuse(ReasonNotFound, "there is no such thing that you may see")

@@ -19,7 +19,7 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 	case err != nil:
 		return Answer{}, false, err
 	case first.RequestID != h.RequestID || !c.same(&first):
-		return Answer{}, false, refuse(ReasonRequestIDReused, "the request id was used for other content")
+		return Answer{}, false, reused()
 	}
 	answer, err = r.again(ctx, s, first)
 	return answer, true, err
@@ -167,7 +167,7 @@ func (s *State) replay(e *Event) error {
 	if err != nil {
 		return err
 	}
-	if effect.Captured != e.Captured || e.Ply != s.Game.Position.Ply() {
+	if effect.Captured != e.Captured || effect.Merit != e.GreatMerit() || e.Ply != s.Game.Position.Ply() {
 		return fmt.Errorf("%w: event %d of game %d records another ply", errReplay, e.Seq, e.Game)
 	}
 	if len(e.Clocks) > 0 && !bytes.Equal(e.Clocks, s.Game.Clock.AppendStores(nil)) {

@@ -116,6 +116,12 @@ type Rules struct {
 	game    *banqi.Game
 }
 
+// CheckRecord replays a text record under the rules and compares its result with
+// theirs. It returns a *banqi.RecordError for one that they contradict.
+func (r *Rules) CheckRecord(record *banqi.Record) (banqi.RecordVerdict, error) {
+	return r.game.CheckRecord(record)
+}
+
 // RulesetError lists what is wrong with a ruleset.
 type RulesetError struct{ Faults []FieldError }
 

@@ -158,6 +158,13 @@ func (s *State) Deadline() (clock.Time, bool) {
 	return s.Game.Clock.Deadline(s.Rules.Clock)
 }
 
+// OutagesAfter returns after which instant an outage must have ended to concern
+// the running turn; false while no clock runs.
+func (s *State) OutagesAfter() (clock.Time, bool) {
+	_, running := s.Deadline()
+	return max(s.Game.Clock.TurnStart, s.Game.OutageSeen), running
+}
+
 // outcomes returns the results of all games, for the standing of the series.
 func (s *State) outcomes() []rules.Outcome {
 	all := make([]rules.Outcome, 0, len(s.Past)+1)

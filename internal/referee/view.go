@@ -1,6 +1,8 @@
 package referee
 
 import (
+	"sync"
+
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
@@ -45,12 +47,17 @@ func (r *Referee) Arrangement(s *State) []byte {
 	return r.deal(s.material(g.ServerSeed))
 }
 
-// Prover opens the commitments to squares that a game's plies have turned.
+// Prover opens the commitments to squares that a game's plies have turned. It is
+// safe for concurrent use.
 type Prover struct{ tree deal.Tree }
 
 // Prover returns the present game's; the game must have been started. Open it
 // only for squares that have been turned.
 func (r *Referee) Prover(s *State) (*Prover, error) {
+	key := GameKey{Match: s.ID, Game: s.Game.Number}
+	if known := r.provers.get(key); known != nil {
+		return known, nil
+	}
 	seed := deal.Seed(s.Game.ServerSeed)
 	if s.Game.Status != GameEnded {
 		var err error
@@ -59,7 +66,36 @@ func (r *Referee) Prover(s *State) (*Prover, error) {
 		}
 	}
 	material := s.material(seed)
-	return &Prover{material.Tree(r.deal(material))}, nil
+	prover := &Prover{material.Tree(r.deal(material))}
+	r.provers.put(key, prover)
+	return prover, nil
+}
+
+// proversLimit bounds the provers that a replica keeps, each of some 4 KiB.
+const proversLimit = 4096
+
+// provers keeps those of the games that pieces were turned in last: building one
+// costs more than all else that a move does here, and a game, once started, has
+// the same for ever. Losing them costs time only, so that when there are too many
+// all go.
+type provers struct {
+	mu     sync.Mutex
+	byGame map[GameKey]*Prover
+}
+
+func (p *provers) get(key GameKey) *Prover {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byGame[key]
+}
+
+func (p *provers) put(key GameKey, prover *Prover) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byGame == nil || len(p.byGame) >= proversLimit {
+		p.byGame = map[GameKey]*Prover{}
+	}
+	p.byGame[key] = prover
 }
 
 // Open proves the piece that a ply turned.
@@ -71,7 +107,8 @@ type Judgement struct {
 	Description string // of the refusal
 	Manner      banqi.Manner
 	Effect      banqi.Effect
-	Next        string // the state after it, as text
+	Next        string   // the state after it, as text
+	NextWords   []string // who is to move and what is legal, or how the game ended
 	NextSide    string
 	Notation    string
 }
@@ -97,6 +134,7 @@ func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.
 		return Judgement{}, InvalidField("turned", "%s", err)
 	}
 	j.Next = r.game.Text(&position)
+	j.NextWords = r.game.Words(&position)
 	j.NextSide = position.Colour(position.Turn()).String()
 	return j, nil
 }

@@ -26,8 +26,8 @@ type Rules struct {
 	// StopWhenDecided ends the match once the games left cannot change who
 	// wins it, as at 2-0 of three.
 	StopWhenDecided bool `json:"stop_when_decided"`
-	// MaxGames ends the match after so many games, draws included and void
-	// games not; 0 is no cap.
+	// MaxGames ends the match after so many games of all kinds, void ones
+	// included; 0 is no cap.
 	MaxGames int `json:"max_games"`
 }
 
@@ -82,8 +82,10 @@ func (s Sides) winner(outcome rules.Outcome) (int, bool) {
 
 // Standing is where a match stands after some games.
 type Standing struct {
-	Valid, Draws int    // games that were decided, games that were drawn
-	Wins         [2]int // valid games won, by side
+	// Games that were decided, drawn and void.
+	Valid, Draws, Void int
+
+	Wins [2]int // valid games won, by side
 	// Over reports that no further game follows; then exactly one of Complete,
 	// Decided and Capped says why.
 	Over     bool
@@ -96,8 +98,9 @@ type Standing struct {
 }
 
 // Standing counts the results of a match's games. It always counts all of
-// them: a score that is added to can be added to twice. Games that go on, void
-// games and winners that are no side (Settle refuses those) count for nothing.
+// them: a score that is added to can be added to twice. Games that go on and
+// winners that are no side (Settle refuses those) count for nothing, void games
+// towards the cap only.
 func (r Rules) Standing(results []rules.Outcome, sides Sides) Standing {
 	var st Standing
 	for _, outcome := range results {
@@ -106,6 +109,8 @@ func (r Rules) Standing(results []rules.Outcome, sides Sides) Standing {
 			st.Wins[side]++
 		} else if outcome.Drawn() {
 			st.Draws++
+		} else if outcome.Void {
+			st.Void++
 		}
 	}
 	left := r.ValidGames - st.Valid
@@ -115,7 +120,7 @@ func (r Rules) Standing(results []rules.Outcome, sides Sides) Standing {
 	}
 	st.Complete = left <= 0
 	if r.MaxGames != 0 && !st.Complete {
-		left = min(left, r.MaxGames-st.Valid-st.Draws)
+		left = min(left, r.MaxGames-st.Valid-st.Draws-st.Void)
 		st.Capped = left <= 0
 	}
 	// A lead that the games left can only draw level with is not yet safe.

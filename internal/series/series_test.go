@@ -19,6 +19,7 @@ func TestStanding(t *testing.T) {
 		Results  string
 		Valid    int
 		Draws    int
+		Void     int
 		Wins     [2]int
 		End      string
 		Winner   string
@@ -33,7 +34,7 @@ func TestStanding(t *testing.T) {
 				results = append(results, outcomeOf(t, word, rules.EndAllCaptured, parties))
 			}
 			want := series.Standing{
-				Valid: c.Valid, Draws: c.Draws, Wins: c.Wins,
+				Valid: c.Valid, Draws: c.Draws, Void: c.Void, Wins: c.Wins,
 				Over: c.End != "", Complete: c.End == "complete", Decided: c.End == "decided", Capped: c.End == "capped",
 			}
 			if c.Winner != "" {
@@ -130,7 +131,7 @@ func TestStandingDependsOnResultsOnly(t *testing.T) {
 		if shuffled := r.Standing(rapid.Permutation(results).Draw(t, "shuffled"), duel); shuffled != st {
 			t.Fatalf("order mattered: %+v and %+v", st, shuffled)
 		}
-		if st.Wins[0]+st.Wins[1] != st.Valid || st.Valid+st.Draws > len(results) {
+		if st.Wins[0]+st.Wins[1] != st.Valid || st.Valid+st.Draws+st.Void > len(results) {
 			t.Fatalf("does not add up: %+v of %d results", st, len(results))
 		}
 		reasons := 0
@@ -155,7 +156,7 @@ func TestStandingDependsOnResultsOnly(t *testing.T) {
 // stops decided matches, when each continuation has the same winner.
 func checkEnd(t *rapid.T, r series.Rules, results []rules.Outcome, st series.Standing) {
 	full := series.Rules{ValidGames: r.ValidGames, MaxGames: r.MaxGames}
-	played := st.Valid + st.Draws
+	played := st.Valid + st.Draws + st.Void
 	exhausted := st.Valid >= r.ValidGames || r.MaxGames != 0 && played >= r.MaxGames
 	if exhausted {
 		if !st.Over || st.Decided {

@@ -40,11 +40,14 @@ func (s *Server) change(ctx context.Context, a referee.Answer, viewer rules.Seat
 	}
 	for i := range a.Events {
 		if changesMatch(a.Events[i].Kind) {
-			out.Match, err = protoMatch(a.State)
+			if out.Match, err = protoMatch(a.State); err != nil {
+				return nil, err
+			}
+			out.Match.NextCompensationSeq = 0 // it may differ when the answer is given again
 			break
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // events converts events that state is at or after; names as in eventWriter.

@@ -55,6 +55,7 @@ func (w *eventWriter) write(ctx context.Context, e *referee.Event) (*refereev1.E
 func (w *eventWriter) ply(ctx context.Context, e *referee.Event, out *refereev1.Event) error {
 	out.Action, out.Notation = protoAction(e.Action), banqi.FormatAction(e.Action, e.Turned)
 	out.Turned, out.Captured = pieceLetter(e.Turned), pieceLetter(e.Captured)
+	out.Feat = featName(e.GreatMerit())
 	if e.Turned == rules.NoPiece {
 		return nil
 	}
@@ -63,6 +64,14 @@ func (w *eventWriter) ply(ctx context.Context, e *referee.Event, out *refereev1.
 	}
 	out.Proof = protoOpening(w.prover.Open(e))
 	return nil
+}
+
+// featName is the contract's name of a feat.
+func featName(merit bool) string {
+	if merit {
+		return "great_merit"
+	}
+	return ""
 }
 
 // openDeal gets the prover of a game. Its seeds are in the present state, or in

@@ -34,11 +34,13 @@ func (m *matchService) CreateMatch(ctx context.Context, r *refereev1.CreateMatch
 		return nil, err
 	}
 	var err error
-	if command.Rules, err = m.matchRules(r); err != nil {
-		return nil, err
-	}
 	if command.Caller, err = m.caller(ctx); err != nil {
 		return nil, err
+	}
+	if command.Rules, err = m.matchRules(r); err != nil {
+		// Rules that can't be played can't have created a match either: if the
+		// request did, it was with others.
+		return nil, m.referee.UnlessReused(ctx, command, err)
 	}
 	if command.Caller.Player != "" {
 		return nil, &referee.Refusal{Reason: referee.ReasonSeatForbidden,

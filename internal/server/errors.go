@@ -30,6 +30,9 @@ const (
 	reasonNotLogged        referee.Reason = "NOT_LOGGED"
 )
 
+// overloadPause is in how long a replica gets through what waits when it is full.
+const overloadPause = 250 * time.Millisecond
+
 // codeOf is the canonical code of each reason, as error_reason.proto states it.
 var codeOf = map[referee.Reason]codes.Code{
 	referee.ReasonInvalidField:        codes.InvalidArgument,
@@ -90,6 +93,9 @@ func statusOf(err error) *status.Status {
 	case errors.As(err, &refusal):
 	case errors.As(err, &ruleset):
 		refusal = rulesetRefusal(ruleset)
+	case errors.Is(err, referee.ErrOverloaded):
+		refusal = &referee.Refusal{Reason: reasonOverloaded, RetryAfter: overloadPause,
+			Message: "the replica has as many changes waiting as it takes"}
 	case errors.Is(err, context.Canceled):
 		return status.New(codes.Canceled, "the call was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):

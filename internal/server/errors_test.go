@@ -52,6 +52,7 @@ func TestStatusOf(t *testing.T) {
 		"wrapped refusal": {fmt.Errorf("play: %w", refusal), codes.Aborted, "STALE"},
 		"cancelled":       {fmt.Errorf("load: %w", context.Canceled), codes.Canceled, ""},
 		"too late":        {fmt.Errorf("load: %w", context.DeadlineExceeded), codes.DeadlineExceeded, ""},
+		"overloaded":      {fmt.Errorf("commit: %w", referee.ErrOverloaded), codes.ResourceExhausted, "OVERLOADED"},
 		"unavailable":     {fmt.Errorf("load: %w", referee.ErrUnavailable), codes.Unavailable, "NOT_READY"},
 		"no connection":   {fmt.Errorf("load: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), codes.Unavailable, "NOT_READY"},
 		"anything":        {errors.New("red general on b3"), codes.Internal, "INTERNAL"},

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -30,6 +31,9 @@ const (
 	// leastTime is what a call must have left: less than that is not worth a
 	// commit whose answer would come too late.
 	leastTime = 50 * time.Millisecond
+
+	// lastWord is how long a health watch has to tell that the server drains.
+	lastWord = 100 * time.Millisecond
 )
 
 // call is one call on its way through the interceptor.
@@ -64,6 +68,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		return nil, err
 	}
 	c.token = tokenOf(ctx)
+	if err := wellFormed(req); err != nil {
+		return nil, err
+	}
 	return handler(ctx, req)
 }
 
@@ -73,6 +80,9 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	c := s.begin(ctx, info.FullMethod)
 	defer func() { err = c.end(recover(), err) }()
 	_ = stream.SetHeader(metadata.Pairs(requestIDHeader, c.id))
+	if info.FullMethod == healthv1.Health_Watch_FullMethodName {
+		return s.watchHealth(srv, stream, handler)
+	}
 	if quiet(info.FullMethod) {
 		return handler(srv, stream)
 	}
@@ -80,6 +90,15 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		return err
 	}
 	c.token = tokenOf(ctx)
+	return handler(srv, &contextStream{stream, ctx})
+}
+
+// watchHealth ends a health watch when the server drains, once it has told that
+// it no longer serves: a watcher would else hold the drain up to its limit.
+func (s *Server) watchHealth(srv any, stream grpc.ServerStream, handler grpc.StreamHandler) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.draining, func() { time.AfterFunc(lastWord, cancel) })()
 	return handler(srv, &contextStream{stream, ctx})
 }
 
@@ -91,6 +110,14 @@ type contextStream struct {
 
 // Context returns the stream's context with what the interceptor added.
 func (s *contextStream) Context() context.Context { return s.ctx }
+
+// RecvMsg reads a message and refuses a malformed one.
+func (s *contextStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return wellFormed(m)
+}
 
 // quiet reports whether a method is open to all and not logged: health and
 // reflection, which tell nothing that is not public.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	refereev1 "referee.example/proto/referee/v1"
 
@@ -193,16 +194,17 @@ func (c *check) piece(field, letter string) rules.Piece {
 	return rules.NoPiece
 }
 
-// time reads an instant that may be absent; fractions of a microsecond are cut.
+// time reads a bound on whole microseconds that may be absent: a fraction of one
+// rounds it up, an instant before 1970 is as good as the first after.
 func (c *check) time(field string, value *timestamppb.Timestamp) clock.Time {
 	if value == nil {
 		return 0
 	}
-	if value.CheckValid() != nil || value.GetSeconds() < 0 {
-		c.refuse(field, "must be a time from 1970 to 9999")
+	if value.CheckValid() != nil {
+		c.refuse(field, "must be a time from year 1 to 9999")
 		return 0
 	}
-	return clock.Time(value.AsTime().UnixMicro())
+	return clock.Time(max(1, value.AsTime().Add(time.Microsecond-1).UnixMicro()))
 }
 
 // numbered is a request that changes a game and expects an event's number.

@@ -73,9 +73,12 @@ func TestDrain(t *testing.T) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		r.server.Drain(ctx)
+		if ctx.Err() != nil {
+			t.Error("the health's watcher held the drain up to its limit")
+		}
 	}()
 	if got := nextHealth(t, healthy); got != healthv1.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("health is %v", got)

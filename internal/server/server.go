@@ -108,6 +108,7 @@ func newServer(c Config, l limits) *Server {
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(MaxRequestBytes),
 		grpc.MaxSendMsgSize(maxResponseBytes),
 		grpc.MaxConcurrentStreams(maxStreams),

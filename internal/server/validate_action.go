@@ -31,7 +31,7 @@ func (s *rulesService) ValidateAction(_ context.Context, r *refereev1.ValidateAc
 	return &refereev1.ValidateActionResponse{
 		Legal: true, NextState: j.Next, What: j.Manner.String(), Captured: pieceLetter(j.Effect.Captured),
 		Notation: j.Notation, Result: protoResult(j.Effect.Outcome), NextSide: sideName(j.NextSide),
-		Foul: j.Effect.Foul.Number > 0,
+		Foul: j.Effect.Foul.Number > 0, Feat: featName(j.Effect.Merit),
 	}, nil
 }
 

@@ -6,41 +6,32 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"referee.example/internal/referee"
 )
 
-// commitMatch locks the match's row, judges the guards on it, saves the
-// snapshot and logs the events: one statement, so that no lock is held while Go
-// runs. It locks first because only then are the row's version and the time
-// what they will be at the writing, however long the lock was waited for.
+// commitOne takes the parameters $1 to $26: the match; its events, $2 to $18;
+// $19 the version decided on; $20, $21 and $22 the instants of After, Before and
+// Known, or null; $23 to $26 the snapshot, the deadline, outages_after, and
+// whether wake_at may be put off.
 //
-// Parameters: $1 the match, $2 to $18 the events, $19 the version decided on,
-// $20 and $21 the instants of After and Before or null, $22 to $25 the snapshot,
-// the deadline, outages_after, and whether wake_at may be put off.
-//
-// A commit with After judges an expiry. It also needs a heartbeat without a gap,
-// and no outage that began before that deadline and ended after the decision:
-// the decision did not know it. Those seen by the decision have moved the
-// deadline beyond their ends.
-const commitMatch = `
+// It locks the match's row, judges the guards on it, saves the snapshot and logs
+// the events: one statement, so that no lock is held while Go runs. It locks
+// first because only then are the row's version and the time what they will be
+// at the writing, however long the lock was waited for.
+const (
+	commitOne = `
 WITH held AS MATERIALIZED (
-	SELECT version FROM match_states WHERE match_id = $1 FOR NO KEY UPDATE
+	SELECT version FROM match_states WHERE match_id = $1 FOR NO KEY UPDATE`
+	commitOneJudged = `
 ), judged AS MATERIALIZED (
-	SELECT CASE
-		WHEN h.version <> $19 THEN 1
-		WHEN h.now < $20::timestamptz THEN 3
-		WHEN h.now >= $21::timestamptz THEN 2
-		WHEN $20::timestamptz IS NOT NULL AND (
-			NOT EXISTS (SELECT FROM heartbeat b WHERE h.now - b.beat_at <= interval '3 seconds')
-			OR EXISTS (SELECT FROM outages o WHERE o.until_at > $20::timestamptz
-				AND o.from_at < $20::timestamptz - interval '250 milliseconds')) THEN 1
-		ELSE 0
-	END AS verdict
-	FROM (SELECT version, clock_timestamp() AS now FROM held) h
+	SELECT ` + verdictOf + ` AS verdict
+	FROM (SELECT version, clock_timestamp() AS now FROM held) h, (VALUES ($19::bigint, $20::timestamptz,
+		$21::timestamptz, $22::timestamptz)) AS g (decided_on, after_at, before_at, known_at)
 ), saved AS (
-	UPDATE match_states SET version = version + 1, state = $22, deadline = $23::timestamptz, outages_after = $24,
-		wake_at = CASE WHEN $25 THEN $23::timestamptz ELSE least(wake_at, $23::timestamptz) END
+	UPDATE match_states SET version = version + 1, state = $23, deadline = $24::timestamptz, outages_after = $25,
+		wake_at = CASE WHEN $26 THEN $24::timestamptz ELSE least(wake_at, $24::timestamptz) END
 	WHERE match_id = $1 AND version = $19 AND (SELECT verdict FROM judged) = 0
 	RETURNING 1
 ), logged AS (
@@ -52,19 +43,36 @@ WITH held AS MATERIALIZED (
 		ELSE coalesce((SELECT greatest(verdict, 1) FROM judged), 4) END AS verdict
 )`
 
+	// verdictOf judges the guards g of a change on the row h that is held. While
+	// a clock runs a commit needs a heartbeat without a gap, and no outage that
+	// ended after Known: the decision did not know it.
+	verdictOf = `CASE
+		WHEN h.version <> g.decided_on THEN 1
+		WHEN h.now < g.after_at THEN 3
+		WHEN h.now >= g.before_at THEN 2
+		WHEN g.known_at IS NOT NULL AND (
+			NOT EXISTS (SELECT FROM heartbeat b WHERE h.now - b.beat_at <= interval '3 seconds')
+			OR EXISTS (SELECT FROM outages o WHERE o.until_at > g.known_at)) THEN 1
+		ELSE 0
+	END`
+)
+
 const (
-	sqlCommit = commitMatch + `
+	sqlCommit = commitOne + commitOneJudged + `
+SELECT verdict FROM answer`
+	// sqlCommitAtOnce waits for no lock: a match whose row is held is missing to it.
+	sqlCommitAtOnce = commitOne + ` SKIP LOCKED` + commitOneJudged + `
 SELECT verdict FROM answer`
 	// sqlCommitFirst begins a transaction of several statements.
-	sqlCommitFirst = commitMatch + `
+	sqlCommitFirst = commitOne + commitOneJudged + `
 SELECT require_saved(verdict) FROM answer`
 )
 
 // Commit makes the change durable and returns nil, or returns
-// referee.ErrConflict, ErrTooLate, ErrTooEarly, ErrRefTaken or ErrNotFound (for
-// a match that is not there) with nothing changed. After any other error the
-// outcome is unknown. The state's version is that which was decided on; a new
-// match has none.
+// referee.ErrConflict, ErrTooLate, ErrTooEarly, ErrOverloaded, ErrRefTaken or
+// ErrNotFound (for a match that is not there) with nothing changed. After any
+// other error, that of ctx included, the outcome is unknown. The state's version
+// is that which was decided on; a new match has none.
 func (s *Store) Commit(ctx context.Context, c referee.Change) error {
 	if c.Create != nil {
 		return s.create(ctx, c)
@@ -73,43 +81,55 @@ func (s *Store) Commit(ctx context.Context, c referee.Change) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	if further != nil {
-		return s.commitAll(ctx, c, further)
+	if further == nil {
+		return s.group.commit(ctx, c)
 	}
-	var verdict int
-	if err := s.pool.QueryRow(ctx, sqlCommit, commitArguments(c)...).Scan(&verdict); err != nil {
-		return wrap("commit", err)
-	}
-	return verdictError(verdict)
+	return s.commitAll(ctx, c, further)
 }
 
-func commitArguments(c referee.Change) []any {
-	deadline, outagesAfter := running(c.State)
-	return append(append([]any{uuid(c.State.ID)}, eventArrays(c.Events)...),
-		c.State.Version, timestampOrNull(c.After), timestampOrNull(c.Before),
-		c.State.Snapshot(), deadline, outagesAfter, c.Sweep)
+// row is what a change writes to its match's row, and its guards.
+type row struct {
+	match                pgtype.UUID
+	version              int64
+	after, before, known *time.Time
+	state                []byte
+	deadline             *time.Time
+	outagesAfter         *time.Time
+	putOff               bool
 }
 
-// running returns the deadline of the running turn, and after which instant an
-// outage must have ended to concern it; nulls while no clock runs.
-func running(s *referee.State) (deadline, outagesAfter *time.Time) {
-	at, runs := s.Deadline()
-	if !runs {
-		return nil, nil
+func newRow(c referee.Change) row {
+	r := row{
+		match: uuid(c.State.ID), version: c.State.Version,
+		after: timestampOrNull(c.After), before: timestampOrNull(c.Before), known: timestampOrNull(c.Known),
+		state: c.State.Snapshot(), putOff: c.Sweep,
 	}
-	seen := timestamp(max(s.Game.Clock.TurnStart, s.Game.OutageSeen))
-	end := timestamp(at)
-	return &end, &seen
+	if at, runs := c.State.Deadline(); runs {
+		seen, _ := c.State.OutagesAfter()
+		r.deadline, r.outagesAfter = timestampOrNull(at), timestampOrNull(seen)
+	}
+	return r
+}
+
+// arguments are the parameters of commitOne.
+func (r *row) arguments(events []referee.Event) []any {
+	return append(append([]any{r.match}, eventArrays(events)...), r.version,
+		r.after, r.before, r.known, r.state, r.deadline, r.outagesAfter, r.putOff)
 }
 
 // commitAll commits a change that writes to further tables. All statements are
 // sent at once and are one transaction, as they stand before one Sync message;
 // the first of them fails it unless the match was saved.
 func (s *Store) commitAll(ctx context.Context, c referee.Change, further *pgx.Batch) error {
+	row := newRow(c)
 	batch := &pgx.Batch{}
-	batch.Queue(sqlCommitFirst, commitArguments(c)...)
+	batch.Queue(sqlCommitFirst, row.arguments(c.Events)...)
 	batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
-	return s.send(ctx, "commit", batch)
+	err := s.send(ctx, "commit", batch)
+	if err == nil {
+		s.recent.put(c.State.ID, row.version+1, row.state)
+	}
+	return err
 }
 
 // send sends a batch as one transaction.

@@ -44,9 +44,14 @@ func (s *Store) create(ctx context.Context, c referee.Change) error {
 		batch.Queue(sqlAddParticipant, m.Platform, player, uuid(m.ID), seat)
 	}
 	batch.Queue(sqlAddGame, uuid(m.ID), m.Game.Number, m.Game.Commitment[:], m.Game.Sealed)
-	batch.Queue(sqlAddState, uuid(m.ID), m.Snapshot())
+	snapshot := m.Snapshot()
+	batch.Queue(sqlAddState, uuid(m.ID), snapshot)
 	batch.Queue(sqlAddEvents, append([]any{uuid(m.ID)}, eventArrays(c.Events)...)...)
-	return s.send(ctx, "create a match", batch)
+	err := s.send(ctx, "create a match", batch)
+	if err == nil {
+		s.recent.put(m.ID, 1, snapshot)
+	}
+	return err
 }
 
 // FindCreated returns the match that a CreateMatch request made and the

@@ -17,9 +17,12 @@ const eventColumns = `game, seq, ply, event_time, principal, seat, kind, action_
 	turned, captured, request_id, clocks, client_hash, detail, hash`
 
 // newEvents is the table of the events to be logged, from parameters $2 to $18.
-const newEvents = `unnest($2::smallint[], $3::integer[], $4::integer[], $5::timestamptz[], $6::integer[],
+const (
+	newEvents      = `unnest(` + newEventArrays + `) AS e (` + eventColumns + `)`
+	newEventArrays = `$2::smallint[], $3::integer[], $4::integer[], $5::timestamptz[], $6::integer[],
 	$7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[], $13::smallint[],
-	$14::uuid[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[]) AS e (` + eventColumns + `)`
+	$14::uuid[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[]`
+)
 
 const (
 	sqlAddEvents = `INSERT INTO events (match_id, ` + eventColumns + `)

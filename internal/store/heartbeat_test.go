@@ -119,39 +119,85 @@ func TestLoadGivesTheOutagesOfTheRunningTurn(t *testing.T) {
 // An expiry that was judged before a gap became known is not committed.
 func TestAnExpiryNeedsEveryOutageRecorded(t *testing.T) {
 	d := newDesk(t)
-	expiry := func() (referee.ID, referee.Change) {
-		id := d.started(d.ago(10 * time.Minute))
-		s := d.load(id)
-		decision, err := referee.Settle(s, d.env(d.now()))
+	settle := func(id referee.ID) referee.Change {
+		loaded, err := d.Load(t.Context(), id)
 		d.must(err)
-		if decision.After == 0 || len(decision.Events) == 0 {
-			t.Fatal("nothing has expired")
-		}
-		return id, referee.Change{State: &decision.State, Events: decision.Events, After: decision.After, Before: decision.Before}
+		env := d.env(d.now())
+		env.Outages = loaded.Outages
+		decision, err := referee.Settle(loaded.State, env)
+		d.must(err)
+		return referee.Change{State: &decision.State, Events: decision.Events,
+			After: decision.After, Before: decision.Before, Known: decision.Known}
 	}
-	id, change := expiry()
+	id := d.started(d.ago(10 * time.Minute))
+	change := settle(id)
+	if change.After == 0 || change.Events[0].Kind != referee.EventExpired {
+		t.Fatalf("nothing has expired: %+v", change.Events)
+	}
 	d.beatAt(d.now() - 4*second)
 	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
 		t.Errorf("with an old heartbeat: %v", err)
 	}
 	// Recorded, the gap is seen to have come after the deadline.
 	d.load(id)
-	d.must(d.Commit(t.Context(), change))
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("with an outage that was not known: %v", err)
+	}
+	if again := settle(id); again.Events[0].Kind != referee.EventExpired {
+		t.Errorf("with the outage known: %+v", again.Events)
+	} else {
+		d.must(d.Commit(t.Context(), again))
+	}
 
 	d.exec(`DELETE FROM outages`)
-	id, change = expiry()
+	id = d.started(d.ago(10 * time.Minute))
+	change = settle(id)
 	deadline := change.After - clock.Grace
 	d.exec(`INSERT INTO outages (from_at, until_at) VALUES ($1, $2)`, timestamp(deadline-second), timestamp(d.now()))
 	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
 		t.Errorf("with an outage before the deadline: %v", err)
 	}
+	if again := settle(id); len(again.Events) != 1 || again.Events[0].Kind != referee.EventClockPaused {
+		t.Errorf("with the outage known: %+v", again.Events)
+	}
+}
+
+// A ply in time commits only if every outage of its turn was known: clocks that
+// ran through one would be wrong.
+func TestAPlyNeedsEveryOutageKnown(t *testing.T) {
+	d := newDesk(t)
+	at := d.ago(time.Minute)
+	id := d.started(at)
+	decide := func(s *referee.State, outages []referee.Outage) referee.Change {
+		env := d.env(d.now())
+		env.Outages = outages
+		decision, err := referee.Decide(s, d.ply(s), env)
+		d.must(err)
+		if decision.Refusal != nil {
+			t.Fatal(decision.Refusal)
+		}
+		return referee.Change{State: &decision.State, Events: decision.Events,
+			After: decision.After, Before: decision.Before, Known: decision.Known}
+	}
+	s := d.load(id)
+	change := decide(s, nil)
+	d.beatAt(d.now() - 4*second)
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("with an old heartbeat: %v", err)
+	}
+	_, err := d.Beat(t.Context())
+	d.must(err)
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("with an outage that was not known: %v", err)
+	}
 	loaded, err := d.Load(t.Context(), id)
 	d.must(err)
-	env := d.env(d.now())
-	env.Outages = loaded.Outages
-	decision, err := referee.Settle(loaded.State, env)
-	d.must(err)
-	if len(decision.Events) != 1 || decision.Events[0].Kind != referee.EventClockPaused {
-		t.Fatalf("with the outage known: %+v", decision.Events)
+	change = decide(loaded.State, loaded.Outages)
+	if change.Events[0].Kind != referee.EventClockPaused {
+		t.Errorf("with the outage known: %+v", change.Events)
 	}
+	d.must(d.Commit(t.Context(), change))
+	// The next turn began after the outage.
+	s = d.load(id)
+	d.must(d.Commit(t.Context(), decide(s, nil)))
 }

@@ -47,7 +47,24 @@ func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded,
 		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(from[i]), Until: instant(until[i])})
 	}
 	loaded.State, err = s.decode(ctx, id, version, snapshot)
+	if err == nil {
+		s.recent.put(id, version, snapshot)
+	}
 	return loaded, silent, err
+}
+
+// Recent returns a match as this replica read or committed it last, nil if it
+// does not remember it. Another replica may have changed it since.
+func (s *Store) Recent(ctx context.Context, id referee.ID) *referee.State {
+	version, snapshot := s.recent.get(id)
+	if snapshot == nil {
+		return nil
+	}
+	state, err := s.decode(ctx, id, version, snapshot)
+	if err != nil {
+		return nil // the caller loads it and meets the fault there
+	}
+	return state
 }
 
 // Versions returns the versions of the matches that there are: a watcher whose

@@ -158,7 +158,8 @@ func (d *desk) header(s *referee.State, seat rules.Seat, byPly bool) referee.Hea
 	return h
 }
 
-// change decides on a command that arrives at an instant.
+// change decides on a command that arrives at an instant. It is not guarded
+// against outages, of which a desk that beats only now and then is full.
 func (d *desk) change(s *referee.State, c referee.Command, at clock.Time) referee.Change {
 	d.t.Helper()
 	decision, err := referee.Decide(s, c, d.env(at))

@@ -1,7 +1,8 @@
 // Package store keeps matches in Postgres: one file a table group, each query a
 // constant beside the method that sends it. It implements referee.Store and
-// referee.History, and holds nothing of any match but immutable rulesets, so
-// that every replica's store is the same.
+// referee.History. What it holds of a match besides immutable rulesets is a
+// snapshot that may be stale and that only a guarded commit may rest on, so that
+// every replica's store is the same.
 package store
 
 import (
@@ -45,6 +46,8 @@ type Store struct {
 	clock      *Clock
 	rulesets   *cache[[32]byte, *referee.Rules]
 	principals *cache[string, int32]
+	recent     recent
+	group      *group
 }
 
 // Open connects to the database and takes a first sample of its time. The caller
@@ -80,13 +83,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	s.group = newGroup(pool, &s.recent)
 	return s, nil
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Close closes the pool, waiting for the connections that are in use.
-func (s *Store) Close() { s.pool.Close() }
+// Close commits what still waits to be, refuses further changes, and closes the
+// pool, waiting for the connections that are in use.
+func (s *Store) Close() {
+	s.group.close()
+	s.pool.Close()
+}
 
 // The referee declares what it needs; this package is what it gets.
 var (

@@ -354,7 +354,8 @@ func TestASlowEndingIsNotPassedOver(t *testing.T) {
 	tx, err := l.pool.Begin(t.Context())
 	l.must(err)
 	batch := &pgx.Batch{}
-	batch.Queue(sqlCommitFirst, commitArguments(change)...)
+	row := newRow(change)
+	batch.Queue(sqlCommitFirst, row.arguments(change.Events)...)
 	batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
 	l.must(tx.SendBatch(t.Context(), batch).Close())
 	l.disconnect(quick, l.now())

@@ -149,7 +149,7 @@ func TestListedIsAccepted(t *testing.T) {
 // someActions returns every flip, every move from and to some squares, the
 // stop, and actions that are none.
 func someActions(t *rapid.T) []rules.Action {
-	actions := []rules.Action{rules.Stop(), {}, {Kind: 9}, rules.Move(0, 32), rules.Move(99, 0), rules.Flip(32),
+	actions := []rules.Action{rules.Stop(), {}, {Kind: 9}, rules.Move(0, 32), rules.Move(99, 0), rules.Move(32, 0), rules.Flip(32),
 		{Kind: rules.ActionFlip, From: 1, To: 2}, {Kind: rules.ActionStop, From: 0, To: rules.NoSquare}}
 	start := rules.Square(rapid.IntRange(0, 7).Draw(t, "start"))
 	for from := range rules.Square(squares) {

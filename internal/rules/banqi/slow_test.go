@@ -192,9 +192,11 @@ func TestPerftAgainstSlow(t *testing.T) {
 func BenchmarkSlowList(b *testing.B) {
 	r := allRules(b)["7club-standard"]
 	s := position(b, compiled(b, "7club-standard"), midgame)
+	cpu := cpuOf(b)
 	for b.Loop() {
 		if n := len(slowMoves(r, &s.board.at, Red)); n == 0 {
 			b.Fatal(fmt.Errorf("no actions"))
 		}
 	}
+	cpu()
 }

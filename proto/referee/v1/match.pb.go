@@ -547,6 +547,8 @@ type Match struct {
 	// Why it was ended before completion, in the caller's words; empty otherwise.
 	EndNote string `protobuf:"bytes,18,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
 	// Number that the next CompensateSettlement must name in expected_seq, from 1.
+	// 0 in the answer to a change: compensations have a log of their own, which a
+	// repeated answer must not depend on.
 	NextCompensationSeq uint32 `protobuf:"varint,19,opt,name=next_compensation_seq,json=nextCompensationSeq,proto3" json:"next_compensation_seq,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -2172,7 +2174,10 @@ type Event struct {
 	//	*Event_MatchCreated
 	//	*Event_Expired
 	//	*Event_MatchLeft
-	Detail        isEvent_Detail `protobuf_oneof:"detail"`
+	Detail isEvent_Detail `protobuf_oneof:"detail"`
+	// Feat that the ply was, under a ruleset that records feats: "great_merit"
+	// (小兵立大功), the player's last soldier took the enemy general; empty for none.
+	Feat          string `protobuf:"bytes,28,opt,name=feat,proto3" json:"feat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2423,6 +2428,13 @@ func (x *Event) GetMatchLeft() *MatchLeft {
 		}
 	}
 	return nil
+}
+
+func (x *Event) GetFeat() string {
+	if x != nil {
+		return x.Feat
+	}
+	return ""
 }
 
 type isEvent_Detail interface {
@@ -3400,7 +3412,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x06square\x18\x01 \x01(\tR\x06square\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x18\n" +
 	"\x04salt\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\x04salt\x12\x18\n" +
-	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xb4\t\n" +
+	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xc8\t\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x10\n" +
@@ -3437,7 +3449,8 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\rmatch_created\x18\x19 \x01(\v2\x18.referee.v1.MatchCreatedH\x00R\fmatchCreated\x12/\n" +
 	"\aexpired\x18\x1a \x01(\v2\x13.referee.v1.ExpiredH\x00R\aexpired\x126\n" +
 	"\n" +
-	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeftB\b\n" +
+	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeft\x12\x12\n" +
+	"\x04feat\x18\x1c \x01(\tR\x04featB\b\n" +
 	"\x06detailB\a\n" +
 	"\x05_seat\"4\n" +
 	"\fMatchCreated\x12$\n" +

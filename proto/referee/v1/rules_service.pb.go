@@ -532,7 +532,9 @@ type ValidateActionResponse struct {
 	// Colour of the side that moves next: "red", "black" or "".
 	NextSide string `protobuf:"bytes,8,opt,name=next_side,json=nextSide,proto3" json:"next_side,omitempty"`
 	// Whether a technical foul was booked.
-	Foul          bool `protobuf:"varint,9,opt,name=foul,proto3" json:"foul,omitempty"`
+	Foul bool `protobuf:"varint,9,opt,name=foul,proto3" json:"foul,omitempty"`
+	// Feat, as in Event.feat; empty for none.
+	Feat          string `protobuf:"bytes,10,opt,name=feat,proto3" json:"feat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -628,6 +630,13 @@ func (x *ValidateActionResponse) GetFoul() bool {
 		return x.Foul
 	}
 	return false
+}
+
+func (x *ValidateActionResponse) GetFeat() string {
+	if x != nil {
+		return x.Feat
+	}
+	return ""
 }
 
 // IllegalAction is a refusal by the rules of the board.
@@ -954,7 +963,7 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\x06turned\x18\x05 \x01(\tR\x06turned\x12\x17\n" +
 	"\x04seat\x18\x06 \x01(\rH\x01R\x04seat\x88\x01\x01B\a\n" +
 	"\x05rulesB\a\n" +
-	"\x05_seat\"\xaf\x02\n" +
+	"\x05_seat\"\xc3\x02\n" +
 	"\x16ValidateActionResponse\x12\x14\n" +
 	"\x05legal\x18\x01 \x01(\bR\x05legal\x123\n" +
 	"\aillegal\x18\x02 \x01(\v2\x19.referee.v1.IllegalActionR\aillegal\x12\x1d\n" +
@@ -965,7 +974,9 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\bnotation\x18\x06 \x01(\tR\bnotation\x12.\n" +
 	"\x06result\x18\a \x01(\v2\x16.referee.v1.GameResultR\x06result\x12\x1b\n" +
 	"\tnext_side\x18\b \x01(\tR\bnextSide\x12\x12\n" +
-	"\x04foul\x18\t \x01(\bR\x04foul\"w\n" +
+	"\x04foul\x18\t \x01(\bR\x04foul\x12\x12\n" +
+	"\x04feat\x18\n" +
+	" \x01(\tR\x04feat\"w\n" +
 	"\rIllegalAction\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x18\n" +

@@ -1,0 +1,102 @@
+// Command bench measures the referee against the least that its database could
+// do, in one go on one private Postgres with fsync on:
+//
+//   - pgbench alone with one guarded statement a move;
+//   - a gRPC server that plays a move by the textbook's transaction;
+//   - the same server with the one guarded statement;
+//   - the referee itself, whole, by unary calls and over streams.
+//
+// Each is measured several times, in turns, so that what else the machine does
+// falls on all alike; the medians and their ratios count.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"referee.example/internal/app"
+	"referee.example/internal/devpg"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	length := flag.Duration("length", 3*time.Second, "how long each measurement takes")
+	rounds := flag.Int("rounds", 3, "how often each is made")
+	list := flag.String("matches", "1,8,32,64,256", "numbers of concurrent matches")
+	only := flag.String("only", "", "measure only the kinds that contain this")
+	fillfactor := flag.Int("fillfactor", 70, "that of match_states")
+	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
+	flag.Parse()
+	sizes, err := numbers(*list)
+	if err != nil {
+		return err
+	}
+	server, err := devpg.Start(ctx, devpg.Options{MaxConnections: 400})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop(), os.RemoveAll(server.DataDir())) }()
+	b := &bench{url: server.URL("postgres"), length: *length}
+	if b.postmaster, err = postmasterOf(server.DataDir()); err != nil {
+		return err
+	}
+	if err := app.Migrate(ctx, b.url); err != nil {
+		return err
+	}
+	if err := b.open(ctx); err != nil {
+		return err
+	}
+	defer b.close()
+	if _, err := b.pool.Exec(ctx, fmt.Sprintf(`ALTER TABLE match_states SET (fillfactor = %d)`, *fillfactor)); err != nil {
+		return err
+	}
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
+	}
+	defer stopProfile()
+	all := results{}
+	for round := range *rounds {
+		for _, kind := range kinds {
+			if !strings.Contains(kind.name, *only) {
+				continue
+			}
+			for _, matches := range sizes {
+				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, *rounds, kind.name, matches)
+				r, err := b.measure(ctx, kind, matches)
+				if err != nil {
+					return fmt.Errorf("%s with %d matches: %w", kind.name, matches, err)
+				}
+				all.add(kind.name, matches, r)
+			}
+		}
+	}
+	return b.report(ctx, os.Stdout, all, sizes, *rounds)
+}
+
+func numbers(list string) (sizes []int, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1000 {
+			return nil, fmt.Errorf("-matches: %q is not a number from 1 to 1000", text)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}

@@ -1,0 +1,107 @@
+package banqi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"referee.example/internal/rules"
+)
+
+// TestEffects compares everything that an applied action reports.
+func TestEffects(t *testing.T) {
+	var cases []struct {
+		Rules    string `json:"rules"`
+		Position string `json:"position"`
+		Action   string `json:"action"`
+		Effect   string `json:"effect"` // as effectText writes it
+	}
+	readJSON(t, "effects.json", &cases)
+	all := games(t)
+	for _, c := range cases {
+		t.Run(c.Rules+" "+c.Position+" "+c.Action, func(t *testing.T) {
+			g := all[c.Rules]
+			s := position(t, g, c.Position)
+			a, turned, err := ParseAction(c.Action)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if listed := g.Manner(&s, a).String(); !strings.HasPrefix(c.Effect, listed+" ") {
+				t.Errorf("before it is played it is a %s", listed)
+			}
+			e, err := g.Apply(&s, a, turned)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := effectText(e); got != c.Effect {
+				t.Errorf("%s\nwant %s", got, c.Effect)
+			}
+			if e.Outcome != s.outcome {
+				t.Errorf("the effect's outcome is %+v, the state's %+v", e.Outcome, s.outcome)
+			}
+		})
+	}
+}
+
+// effectText writes an effect; what is absent is left out.
+func effectText(e Effect) string {
+	text := fmt.Sprintf("%s seat=%d", e.Manner, e.Seat)
+	for _, p := range []struct {
+		name  string
+		piece rules.Piece
+	}{{"mover", e.Mover}, {"turned", e.Turned}, {"captured", e.Captured}} {
+		if p.piece != rules.NoPiece {
+			text += fmt.Sprintf(" %s=%c", p.name, PieceLetter(p.piece))
+		}
+	}
+	if e.CapturedBy != rules.NoSeat {
+		text += fmt.Sprintf(" by=%d", e.CapturedBy)
+	}
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{{"failed", e.Failed}, {"goes-on", !e.TurnEnded}, {"merit", e.Merit}, {"disputable", e.Foul.Disputable}} {
+		if f.is {
+			text += " " + f.name
+		}
+	}
+	if e.Foul.Number > 0 {
+		text += fmt.Sprintf(" foul=%d", e.Foul.Number)
+	}
+	if e.Outcome.Over() {
+		text += " " + ResultOf(e.Outcome, 0).String()
+	}
+	return text
+}
+
+// TestRefusals compares whole refusals: rule, squares, what stands there, count.
+func TestRefusals(t *testing.T) {
+	var cases []struct {
+		Rules    string `json:"rules"`
+		Position string `json:"position"`
+		Action   string `json:"action"`
+		Refusal  string `json:"refusal"` // rule, each square with its piece, count
+	}
+	readJSON(t, "refusals.json", &cases)
+	all := games(t)
+	for _, c := range cases {
+		t.Run(c.Rules+" "+c.Position+" "+c.Action, func(t *testing.T) {
+			g := all[c.Rules]
+			s := position(t, g, c.Position)
+			a, _, err := ParseAction(c.Action)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := g.Check(&s, s.turn, a)
+			got := string(i.Rule)
+			for n, square := range i.Squares {
+				if square != rules.NoSquare {
+					got += fmt.Sprintf(" %s=%c", SquareName(square), PieceLetter(i.Pieces[n]))
+				}
+			}
+			if got += fmt.Sprintf(" %d", i.Count); got != c.Refusal {
+				t.Errorf("refused by %q, want %q", got, c.Refusal)
+			}
+		})
+	}
+}

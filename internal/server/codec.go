@@ -1,0 +1,45 @@
+package server
+
+import (
+	"bytes"
+
+	"referee.example/internal/referee"
+
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that is wrapped
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// codec reads messages as gRPC's own does, but a malformed one becomes an empty
+// message with a mark. gRPC would answer it by itself, as an internal error and
+// before any interceptor; so it is refused with a reason, as everything else.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// malformedMark is an unknown field, of the highest number there is, that marks
+// what was not a message.
+var malformedMark = protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.VarintType), 1)
+
+// Unmarshal reads a message.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	err := c.CodecV2.Unmarshal(data, v)
+	message, ok := v.(proto.Message)
+	if err == nil || !ok {
+		return err
+	}
+	proto.Reset(message)
+	message.ProtoReflect().SetUnknown(malformedMark)
+	return nil
+}
+
+// wellFormed refuses a message that Unmarshal has marked.
+func wellFormed(v any) error {
+	message, ok := v.(proto.Message)
+	if ok && bytes.Equal(message.ProtoReflect().GetUnknown(), malformedMark) {
+		return referee.InvalidField("message", "must be a message of the contract, its text in UTF-8")
+	}
+	return nil
+}

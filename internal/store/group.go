@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"referee.example/internal/referee"
+)
+
+// Changes that write only to their match's row and its log are committed
+// together: while one statement is on its way, those that come in wait, and then
+// all go in the next. A change that finds nothing under way goes at once, alone.
+
+// Limits of a group.
+const (
+	// groupRows bounds the matches of one statement.
+	groupRows = 256
+	// groupWaiting bounds the changes that have no answer yet.
+	groupWaiting = 4096
+	// groupWriters is how many statements may be under way at once.
+	groupWriters = 1
+	// groupTimeout bounds a statement together with the connection it may need.
+	groupTimeout = statementTimeout + connectTimeout
+)
+
+// sqlCommitGroup does for many matches what commitOne does for one. $1 holds the
+// matches of the events, $19 to $27 the rows. The rows are locked in the order of
+// their keys, and one that is held is passed over: a group waits for nobody, so
+// that no match holds up the others, no two groups deadlock, and the time that is
+// judged by is that of the writing. A match that is missing from the answer was
+// passed over or does not exist.
+const sqlCommitGroup = `
+WITH given AS MATERIALIZED (
+	SELECT match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off
+	FROM unnest($19::uuid[], $20::bigint[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[],
+		$24::bytea[], $25::timestamptz[], $26::timestamptz[], $27::boolean[])
+		AS g (match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off)
+), held AS MATERIALIZED (
+	SELECT match_id, version FROM match_states WHERE match_id = ANY ($19::uuid[])
+	ORDER BY match_id FOR NO KEY UPDATE SKIP LOCKED
+), judged AS MATERIALIZED (
+	SELECT g.match_id, g.decided_on, g.state, g.deadline, g.outages_after, g.put_off, ` + verdictOf + ` AS verdict
+	FROM (SELECT match_id, version, clock_timestamp() AS now FROM held) h JOIN given g USING (match_id)
+), saved AS (
+	UPDATE match_states s SET version = s.version + 1, state = j.state, deadline = j.deadline,
+		outages_after = j.outages_after,
+		wake_at = CASE WHEN j.put_off THEN j.deadline ELSE least(s.wake_at, j.deadline) END
+	FROM judged j
+	WHERE s.match_id = j.match_id AND s.version = j.decided_on AND j.verdict = 0
+	RETURNING s.match_id
+), logged AS (
+	INSERT INTO events (match_id, ` + eventColumns + `)
+	SELECT match_id, ` + eventColumns + `
+	FROM unnest($1::uuid[], ` + newEventArrays + `) AS e (match_id, ` + eventColumns + `) JOIN saved USING (match_id)
+)
+SELECT j.match_id, CASE WHEN s.match_id IS NOT NULL THEN 0 ELSE greatest(j.verdict, 1) END
+FROM judged j LEFT JOIN saved s USING (match_id)`
+
+// errClosed means that the store was closed before the change was sent.
+var errClosed = fmt.Errorf("commit: the store is closed: %w", referee.ErrUnavailable)
+
+// group is the queue of changes and what commits them.
+type group struct {
+	pool   *pgxpool.Pool
+	recent *recent
+
+	mu         sync.Mutex
+	come       *sync.Cond // a change has, or the group is closed
+	waiting    []*pending // in the order of their coming
+	unanswered int        // waiting or under way
+	closed     bool
+
+	working sync.WaitGroup
+}
+
+// pending is a change that waits for its answer.
+type pending struct {
+	ctx    context.Context
+	id     referee.ID
+	row    row
+	events []referee.Event
+	answer chan error // takes one answer without a reader
+}
+
+// newGroup returns a group whose writers run until close.
+func newGroup(pool *pgxpool.Pool, recent *recent) *group {
+	g := &group{pool: pool, recent: recent}
+	g.come = sync.NewCond(&g.mu)
+	for range groupWriters {
+		g.working.Go(g.write)
+	}
+	return g
+}
+
+// commit commits a change. It returns when the outcome is known or ctx ends; the
+// change may still be committed then.
+func (g *group) commit(ctx context.Context, c referee.Change) error {
+	p := &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, answer: make(chan error, 1)}
+	if err := g.enter(p); err != nil {
+		return err
+	}
+	select {
+	case err := <-p.answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("commit: %w", ctx.Err())
+	}
+}
+
+func (g *group) enter(p *pending) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return errClosed
+	}
+	if g.unanswered >= groupWaiting {
+		return fmt.Errorf("commit: %w", referee.ErrOverloaded)
+	}
+	g.unanswered++
+	g.waiting = append(g.waiting, p)
+	g.come.Signal()
+	return nil
+}
+
+// close returns when everything that has entered is answered.
+func (g *group) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.come.Broadcast()
+	g.mu.Unlock()
+	g.working.Wait()
+}
+
+// write commits what waits until the group is closed and nothing does.
+func (g *group) write() {
+	for {
+		batch := g.next()
+		if batch == nil {
+			return
+		}
+		g.send(batch)
+	}
+}
+
+// next waits for changes and takes those that go next: of each match the first,
+// since the next one can't have been decided on what that leaves.
+func (g *group) next() []*pending {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(g.waiting) == 0 {
+		if g.closed {
+			return nil
+		}
+		g.come.Wait()
+	}
+	var batch, rest []*pending
+	taken := make(map[referee.ID]bool, len(g.waiting))
+	for _, p := range g.waiting {
+		if taken[p.id] || len(batch) == groupRows {
+			rest = append(rest, p)
+			continue
+		}
+		taken[p.id] = true
+		batch = append(batch, p)
+	}
+	g.waiting = rest
+	return batch
+}
+
+// send commits changes of different matches and answers them. It waits for no
+// lock, and leaves to a statement of its own each change that has to, or that
+// shared a statement with one that failed: no change suffers for another. A
+// change whose commit's answer was lost is judged again like that; if it was
+// committed after all it is a conflict now, which the referee, deciding again,
+// finds to be its own doing.
+func (g *group) send(batch []*pending) {
+	batch = g.wanted(batch)
+	if len(batch) == 0 {
+		return
+	}
+	verdicts, err := g.commitAtOnce(batch)
+	for _, p := range batch {
+		verdict, judged := verdicts[p.id]
+		if err != nil || !judged {
+			g.working.Go(func() { g.alone(p) })
+			continue
+		}
+		g.settle(p, verdictError(verdict))
+	}
+}
+
+// wanted returns the changes that somebody still waits for. The others are not
+// begun.
+func (g *group) wanted(batch []*pending) []*pending {
+	wanted := batch[:0]
+	for _, p := range batch {
+		if err := p.ctx.Err(); err != nil {
+			g.settle(p, fmt.Errorf("commit: %w", err))
+			continue
+		}
+		wanted = append(wanted, p)
+	}
+	return wanted
+}
+
+// settle answers a change.
+func (g *group) settle(p *pending, err error) {
+	if err == nil {
+		g.recent.put(p.id, p.row.version+1, p.row.state)
+	}
+	g.mu.Lock()
+	g.unanswered--
+	g.mu.Unlock()
+	p.answer <- err
+}
+
+// alone commits one change, waiting for its row. Its caller's going away does
+// not stop it, since that would cost the connection too.
+func (g *group) alone(p *pending) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), groupTimeout)
+	defer cancel()
+	verdict, err := g.one(ctx, sqlCommit, p)
+	if err == nil {
+		err = verdictError(verdict)
+	}
+	g.settle(p, err)
+}
+
+// one sends the statement for one match.
+func (g *group) one(ctx context.Context, query string, p *pending) (verdict int, err error) {
+	err = g.pool.QueryRow(ctx, query, p.row.arguments(p.events)...).Scan(&verdict)
+	return verdict, wrap("commit", err)
+}
+
+// commitAtOnce commits what can be without waiting. A match that is missing from
+// the verdicts was not judged.
+func (g *group) commitAtOnce(batch []*pending) (map[referee.ID]int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
+	defer cancel()
+	if len(batch) == 1 {
+		verdict, err := g.one(ctx, sqlCommitAtOnce, batch[0])
+		if err != nil || verdict == verdictMissing {
+			return nil, err
+		}
+		return map[referee.ID]int{batch[0].id: verdict}, nil
+	}
+	rows, err := g.pool.Query(ctx, sqlCommitGroup, groupArguments(batch)...)
+	if err != nil {
+		return nil, wrap("commit", err)
+	}
+	verdicts := make(map[referee.ID]int, len(batch))
+	var id [16]byte
+	var verdict int
+	_, err = pgx.ForEachRow(rows, []any{&id, &verdict}, func() error {
+		verdicts[id] = verdict
+		return nil
+	})
+	return verdicts, wrap("commit", err)
+}
+
+// groupArguments are the parameters of sqlCommitGroup: a column an array.
+func groupArguments(batch []*pending) []any {
+	var events []referee.Event
+	for _, p := range batch {
+		events = append(events, p.events...)
+	}
+	arguments := append(make([]any, 0, 27), column(events, func(e *referee.Event) pgtype.UUID { return uuid(e.Match) }))
+	arguments = append(arguments, eventArrays(events)...)
+	return append(arguments,
+		rowColumn(batch, func(r *row) pgtype.UUID { return r.match }),
+		rowColumn(batch, func(r *row) int64 { return r.version }),
+		rowColumn(batch, func(r *row) *time.Time { return r.after }),
+		rowColumn(batch, func(r *row) *time.Time { return r.before }),
+		rowColumn(batch, func(r *row) *time.Time { return r.known }),
+		rowColumn(batch, func(r *row) []byte { return r.state }),
+		rowColumn(batch, func(r *row) *time.Time { return r.deadline }),
+		rowColumn(batch, func(r *row) *time.Time { return r.outagesAfter }),
+		rowColumn(batch, func(r *row) bool { return r.putOff }))
+}
+
+func rowColumn[T any](batch []*pending, value func(*row) T) []T {
+	values := make([]T, len(batch))
+	for i, p := range batch {
+		values[i] = value(&p.row)
+	}
+	return values
+}
