@@ -14,7 +14,7 @@ type ruleCase struct {
 	Rules    string            `json:"rules"`
 	Position string            `json:"position"` // as ParseState reads it
 	Deal     map[string]string `json:"deal"`     // identities of face-down pieces by square
-	Actions  []string          `json:"actions"`  // "request" asks for a count, "expire" ends a chain by time
+	Actions  []string          `json:"actions"`  // "request" asks for a count
 	Expect   string            `json:"expect"`   // see judge
 	Note     string            `json:"note"`
 
