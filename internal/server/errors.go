@@ -9,9 +9,11 @@ import (
 	"referee.example/internal/referee"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	refereev1 "referee.example/proto/referee/v1"
@@ -116,7 +118,7 @@ func refusalStatus(r *referee.Refusal) *status.Status {
 	if !ok {
 		code = codes.Internal
 	}
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{
+	details := []proto.Message{&errdetails.ErrorInfo{
 		Reason: string(r.Reason), Domain: errorDomain, Metadata: r.Meta,
 	}}
 	if len(r.Fields) > 0 {
@@ -130,11 +132,15 @@ func refusalStatus(r *referee.Refusal) *status.Status {
 	if r.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(r.RetryAfter)})
 	}
-	st := status.New(code, r.Message)
-	if detailed, err := st.WithDetails(details...); err == nil {
-		return detailed
+	// Equal refusals are equal bytes: the metadata has an order.
+	out := &statuspb.Status{Code: int32(code), Message: r.Message}
+	for _, detail := range details {
+		packed := new(anypb.Any)
+		if err := anypb.MarshalFrom(packed, detail, proto.MarshalOptions{Deterministic: true}); err == nil {
+			out.Details = append(out.Details, packed)
+		}
 	}
-	return st
+	return status.FromProto(out)
 }
 
 // rulesetRefusal refuses an unsound ruleset that came with a request.

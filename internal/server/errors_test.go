@@ -90,3 +90,17 @@ func TestDetailsOfARefusal(t *testing.T) {
 		t.Errorf("the first detail is %v", st.Details()[0])
 	}
 }
+
+// TestEqualRefusalsAreEqualBytes: metadata is a map, and a status made of it
+// must not tell in which order it was walked.
+func TestEqualRefusalsAreEqualBytes(t *testing.T) {
+	refusal := &referee.Refusal{Reason: referee.ReasonStale, Message: "m",
+		Meta: map[string]string{"game": "1", "next_ply": "2", "next_seq": "3", "a": "4", "b": "5", "c": "6"}}
+	first := refusalStatus(refusal).Proto()
+	for range 50 {
+		again := refusalStatus(refusal).Proto()
+		if string(again.GetDetails()[0].GetValue()) != string(first.GetDetails()[0].GetValue()) {
+			t.Fatal("the same refusal came out in other bytes")
+		}
+	}
+}

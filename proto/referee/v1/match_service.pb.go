@@ -93,7 +93,7 @@ type CreateMatchRequest struct {
 	//	*CreateMatchRequest_RulesetId
 	//	*CreateMatchRequest_Ruleset
 	Rules isCreateMatchRequest_Rules `protobuf_oneof:"rules"`
-	// Stake in whole points, above 0.
+	// Stake in whole points: above 0, or 0 where the ruleset plays for nothing.
 	Stake int64 `protobuf:"varint,5,opt,name=stake,proto3" json:"stake,omitempty"`
 	// Balance of each player, in order of seats.
 	Balances []int64 `protobuf:"varint,6,rep,packed,name=balances,proto3" json:"balances,omitempty"`
