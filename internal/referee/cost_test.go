@@ -52,7 +52,6 @@ func threadTime(b *testing.B) time.Duration {
 // lanes run in one loop, so that whatever else the machine does befalls all.
 func BenchmarkCostOfProofs(b *testing.B) {
 	all, tb := moves(b)
-	r := &Referee{keys: tb.keys, deal: Deal}
 	arrangements := map[int][]byte{}
 	seeds := map[int]deal.Seed{}
 	for i := range all {
@@ -70,6 +69,9 @@ func BenchmarkCostOfProofs(b *testing.B) {
 	var with, without, chain time.Duration
 	moves := 0
 	for b.Loop() {
+		// A replica keeps the provers of running games: a new one each round pays
+		// for each game's tree again, as it is paid for once a game.
+		r := New(nil, Presets{}, tb.keys, nil)
 		began := threadTime(b)
 		for i := range all {
 			proved(b, r, &all[i])

@@ -136,13 +136,12 @@ func (c *checker) hindsight(g *played) (referee.Hindsight, bool) {
 	h.Deal = func(deal.Material) []byte { return arrangement }
 	root := material.Tree(arrangement).Root()
 	rooted := root == g.started.Root
-	dealt := rooted || g.turnedAgree(arrangement)
 	switch {
-	case binds && dealt:
-		return h, true
+	case binds && (rooted || g.turnedAgree(arrangement)):
+		return h, true // a root alone that is wrong, the replay reports
 	case binds:
 		c.find(g.Number, g.events[g.startedAt].Seq, "root", hexOf(root), hexOf(g.started.Root))
-	case dealt:
+	case rooted:
 		c.find(atGame, atSeq, what, hexOf(context.Commit(seed)), hexOf(committed))
 		return h, true
 	default:

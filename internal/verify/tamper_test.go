@@ -48,6 +48,7 @@ func newArchive(t *testing.T) *archive {
 	a.must(err)
 	t.Cleanup(func() { _ = a.owner.Close(t.Context()) })
 	a.exec(`SET session_replication_role = replica`)
+	a.exec(`SELECT ensure_events_partitions($1, 1)`, at2(t0))
 	a.whole, a.running, a.other = a.playWhole(1), a.playRunning(2), a.playWhole(3)
 	for _, table := range tables {
 		a.exec(`CREATE TABLE saved_` + table + ` AS TABLE ` + table)
@@ -76,14 +77,12 @@ func (a *archive) exec(query string, arguments ...any) {
 	a.must(err)
 }
 
-// table seats a match some hours ago: its times lie apart from those of others,
-// since an outage concerns every match that it finds running.
+// table seats a match at a time of its own, since an outage concerns every match
+// that it finds running. It is the same time in each run, and so the same deal.
 func (a *archive) table(ruleset *referee.Rules, seed uint64) *table {
-	now, err := a.store.Now()
-	a.must(err)
-	now -= clock.Time(seed) * 3 * 3600 * second
+	at := t0 + clock.Time(seed)*3*3600*second
 	commit := func(c referee.Change) error { return a.store.Commit(a.t.Context(), c) }
-	return newTableIn(a.t, ruleset, seed, now, commit)
+	return newTableIn(a.t, ruleset, seed, at, commit)
 }
 
 // pause records an outage that the running turn is paused for.
