@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,8 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := devpg.Start(ctx, devpg.Options{MaxConnections: 400})
+	dataDir := filepath.Join(os.TempDir(), fmt.Sprintf("bench-postgres-%d", os.Getpid()))
+	server, err := devpg.Start(ctx, devpg.Options{DataDir: dataDir, MaxConnections: 400})
 	if err != nil {
 		return err
 	}
