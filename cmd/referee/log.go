@@ -134,6 +134,10 @@ func confirmLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(call.out, "the database contains what was signed: the log goes on from %d games\n", tree.Size)
+	found := "the database contains what was signed"
+	if *none {
+		found = "nothing was compared, you vouch that nobody holds a checkpoint"
+	}
+	_, err = fmt.Fprintf(call.out, "%s: the log goes on from %d games\n", found, tree.Size)
 	return err
 }

@@ -1473,7 +1473,8 @@ func (x *GameClock) GetOpening() bool {
 	return false
 }
 
-// SeatClock is what is left to one seat.
+// SeatClock is what is left to one seat, as of the start of its running turn or
+// the end of its last: what the running turn draws is counted when it ends.
 type SeatClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Main time left, in microseconds.
