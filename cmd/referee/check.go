@@ -30,6 +30,9 @@ what it turns, a4-a5(k), or stop.`)
 	if err != nil {
 		return err
 	}
+	if position == "" && len(arguments) == 2 {
+		position, arguments = arguments[0], arguments[1:] // no position, which is told below
+	}
 	if position == "" || len(arguments) != 1 {
 		return &usageError{"give a position, quoted, and an action"}
 	}
