@@ -197,16 +197,20 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("the database has schema %d and this binary needs %d: run `referee migrate`", e.Version, e.Needed)
 }
 
-// checkKeys refuses to start without the key of a game that may still be running:
-// it could neither go on nor be settled here.
+// checkKeys refuses to start without the key of a game that may still be running,
+// or with another key under its name: the game could neither go on nor be settled
+// here, and games that this replica sealed could not at others.
 func checkKeys(ctx context.Context, games *store.Store, keys deal.Keyring) error {
-	ids, err := games.RecentKeyIDs(ctx)
+	seeds, err := games.RecentSeeds(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
+	for id, seed := range seeds {
 		if !keys.Has(id) {
 			return fmt.Errorf("games of this database are sealed under key %q, which the keyring does not hold", id)
+		}
+		if _, err := referee.OpenSeed(keys, seed.Context, seed.Sealed); err != nil {
+			return fmt.Errorf("the keyring's key %q is not the one that games of this database are sealed under: %w", id, err)
 		}
 	}
 	return nil

@@ -85,4 +85,12 @@ func TestKeyRotation(t *testing.T) {
 	} else if !strings.Contains(err.Error(), `"test"`) {
 		t.Errorf("got %v, want the id of the missing key", err)
 	}
+
+	tt.config.Keys = NewKey("next") + NewKey("test") // the right names, other keys
+	if a, err := Start(t.Context(), tt.config, quiet); err == nil {
+		a.Stop()
+		t.Error("a replica started with another key under a known name")
+	} else if !strings.Contains(err.Error(), "is not the one that games") {
+		t.Errorf("got %v, want what is wrong with the key", err)
+	}
 }

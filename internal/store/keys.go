@@ -10,30 +10,32 @@ import (
 
 // sqlRecentSeeds reads the newest matches by their key: no index tells which
 // games are unfinished, and a match is played within the hour it was created in.
-const sqlRecentSeeds = `SELECT sealed_seed FROM games ORDER BY match_id DESC, game DESC LIMIT 1000`
+const sqlRecentSeeds = `SELECT match_id, game, sealed_seed FROM games ORDER BY match_id DESC, game DESC LIMIT 1000`
 
-// RecentKeyIDs returns the ids of the keys that the newest thousand games are
-// sealed under, each once: those a replica needs to play on.
-func (s *Store) RecentKeyIDs(ctx context.Context) ([]string, error) {
+// SealedSeed is a game's seed as it is stored, and whose it is.
+type SealedSeed struct {
+	deal.Context
+	Sealed []byte
+}
+
+// RecentSeeds returns, of the newest thousand games, the newest that is sealed
+// under each key, by the key's id: a replica needs those keys to play on.
+func (s *Store) RecentSeeds(ctx context.Context) (map[string]SealedSeed, error) {
 	rows, err := s.pool.Query(ctx, sqlRecentSeeds)
 	if err != nil {
 		return nil, wrap("read sealed seeds", err)
 	}
-	seeds, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		return nil, wrap("read sealed seeds", err)
-	}
-	var ids []string
-	seen := map[string]bool{}
-	for _, sealed := range seeds {
+	newest := map[string]SealedSeed{}
+	var match [16]byte
+	var game int16
+	var sealed []byte
+	_, err = pgx.ForEachRow(rows, []any{&match, &game, &sealed}, func() error {
 		id, err := deal.KeyID(sealed)
-		if err != nil {
-			return nil, wrap("read sealed seeds", err)
+		if _, known := newest[id]; err != nil || known {
+			return err
 		}
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+		newest[id] = SealedSeed{deal.Context{MatchID: match, Game: uint16(game)}, append([]byte(nil), sealed...)}
+		return nil
+	})
+	return newest, wrap("read sealed seeds", err)
 }
