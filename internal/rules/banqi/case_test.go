@@ -3,6 +3,7 @@ package banqi
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"referee.example/internal/rules"
@@ -50,8 +51,27 @@ func TestCases(t *testing.T) {
 				t.Parallel()
 				c.judge(t, all[c.Rules])
 			})
+			if other, ok := c.byOtherSeat(); ok {
+				t.Run(c.ID+" by the other seat", func(t *testing.T) {
+					t.Parallel()
+					other.judge(t, all[c.Rules])
+				})
+			}
 		}
 	}
+}
+
+// byOtherSeat returns the case with the seats exchanged: whatever the rules say of
+// one they say of the other. Cases that give a whole state name their seats, and
+// before the first flip seat 0 begins.
+func (c ruleCase) byOtherSeat() (ruleCase, bool) {
+	fields := strings.Fields(c.Position)
+	if len(fields) != 2 || fields[1] == "unassigned" || c.Expect == "perft" {
+		return c, false
+	}
+	c.Position += " seat=1"
+	c.Text, c.Seat0 = "", ""
+	return c, true
 }
 
 func (c *ruleCase) judge(t *testing.T, g *Game) {
