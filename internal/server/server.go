@@ -92,6 +92,9 @@ type Server struct {
 	draining, stopping context.Context
 	drain, stop        context.CancelFunc
 	background         sync.WaitGroup
+	// beginning is held while Serve starts the background, so that a Drain at the
+	// same time waits for all of it or finds none.
+	beginning sync.Mutex
 }
 
 // New returns a server that isn't serving yet.
@@ -149,8 +152,12 @@ type (
 
 // Serve answers calls on lis until Drain. It closes lis.
 func (s *Server) Serve(lis net.Listener) error {
-	s.background.Go(func() { s.hub.run(s.stopping) })
-	s.background.Go(s.watchReadiness)
+	s.beginning.Lock()
+	if s.stopping.Err() == nil {
+		s.background.Go(func() { s.hub.run(s.stopping) })
+		s.background.Go(s.watchReadiness)
+	}
+	s.beginning.Unlock()
 	if err := s.grpc.Serve(lis); err != nil {
 		return fmt.Errorf("serve gRPC: %w", err)
 	}
@@ -174,6 +181,8 @@ func (s *Server) Drain(ctx context.Context) {
 		s.grpc.Stop()
 		<-finished
 	}
+	s.beginning.Lock()
 	s.stop()
+	s.beginning.Unlock()
 	s.background.Wait()
 }
