@@ -165,6 +165,12 @@ func TestRefusalsChangeNothing(t *testing.T) {
 		}, ReasonNoPlacementPhase},
 		{"anything after the end", func(tb *table) { tb.must(&VoidMatch{Header: seat(tb, rules.NoSeat), Note: "n"}) },
 			func(tb *table) Command { return &VoidMatch{Header: seat(tb, rules.NoSeat), Note: "n"} }, ReasonMatchOver},
+		{"a number of the past after the end", func(tb *table) { tb.must(&VoidMatch{Header: seat(tb, rules.NoSeat), Note: "n"}) },
+			func(tb *table) Command {
+				c := &VoidMatch{Header: seat(tb, rules.NoSeat), Note: "n"}
+				c.Expected = 1
+				return c
+			}, ReasonMatchOver},
 	}
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {

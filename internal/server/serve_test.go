@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // health reads the next status of a health stream.
@@ -90,6 +92,23 @@ func TestDrain(t *testing.T) {
 	_, err = r.match.GetMatch(r.as("east"), &refereev1.GetMatchRequest{MatchId: table.id})
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("after the drain: %v", err)
+	}
+}
+
+// TestDrainAtTheStart drains while Serve is only beginning: all that has begun is
+// waited for, which the race detector and goleak would tell otherwise.
+func TestDrainAtTheStart(t *testing.T) {
+	r := newRoom(t, options{})
+	for range 20 {
+		s := newServer(Config{Referee: r.referee, History: r.store, Versions: r.store.Versions,
+			Ready: func(context.Context) error { return nil }, Logger: slog.New(slog.DiscardHandler)}, quickLimits())
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = s.Serve(bufconn.Listen(1 << 10)) // it may come too late, which is no fault
+		}()
+		s.Drain(t.Context())
+		<-served
 	}
 }
 
