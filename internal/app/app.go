@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
-
-	"golang.org/x/mod/sumdb/note"
+	"time"
 
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
@@ -20,15 +18,16 @@ import (
 
 // App is one running replica.
 type App struct {
-	config    Config
-	logger    *slog.Logger
-	store     *store.Store
-	server    *server.Server
-	listener  net.Listener
-	served    chan error // by Serve, once
-	serving   sync.WaitGroup
-	stopLoops context.CancelFunc
-	loops     sync.WaitGroup
+	config       Config
+	logger       *slog.Logger
+	store        *store.Store
+	server       *server.Server
+	listener     net.Listener
+	certificates *certificates // nil without TLS
+	served       chan error    // by Serve, once
+	serving      sync.WaitGroup
+	stopLoops    context.CancelFunc
+	loops        sync.WaitGroup
 }
 
 // Run starts a replica, serves until ctx ends or the server fails, and drains.
@@ -67,7 +66,11 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := config.tokens()
+	access, err := config.access()
+	if err != nil {
+		return nil, err
+	}
+	certificates, err := config.certificates()
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +83,17 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	a := &App{config: config, logger: logger, store: opened, served: make(chan error, 1)}
+	a := &App{config: config, logger: logger, store: opened, certificates: certificates, served: make(chan error, 1)}
 	err = a.open(ctx, keys)
 	if err != nil {
 		opened.Close()
 		return nil, err
 	}
-	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey, public)
+	a.serve(server.Config{
+		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
+		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKey: public, Access: access, TLS: certificates.server(),
+		Reflection: config.Reflection, Logger: logger,
+	}, tlog.NewSequencer(opened, logKey))
 	return a, nil
 }
 
@@ -115,16 +122,14 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public note.Verifier) {
-	a.server = server.New(server.Config{
-		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
-		Log: tlog.NewLog(a.store), LogKey: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
-	})
+func (a *App) serve(config server.Config, sequencer *tlog.Sequencer) {
+	a.server = server.New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
-	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
-	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
+	a.loops.Go(func() { newSweep(a.store, config.Referee, a.logger).run(ctx) })
+	a.loops.Go(func() { sequence(ctx, sequencer, a.logger) })
+	a.loops.Go(func() { a.followFiles(ctx) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())
 }
@@ -159,16 +164,24 @@ func (a *App) Stop() {
 	a.logger.Info("stopped")
 }
 
-func (c Config) tokens() (server.Tokens, error) {
-	content, err := os.ReadFile(c.TokenFile)
-	if err != nil {
-		return server.Tokens{}, err
+// followFiles takes over tokens, keys of an issuer and certificates that change.
+func (a *App) followFiles(ctx context.Context) {
+	files := []*file{newFile(a.takeAccess, a.config.TokenFile, a.config.JWKSFile)}
+	if a.certificates != nil {
+		files = append(files, newFile(a.certificates.take, a.config.TLSCertFile, a.config.TLSKeyFile, a.config.TLSClientCAFile))
 	}
-	tokens, err := server.ParseTokens(content)
+	ticker := time.NewTicker(fileCheck)
+	defer ticker.Stop()
+	followFiles(ctx, ticker.C, files, a.logger)
+}
+
+func (a *App) takeAccess() error {
+	access, err := a.config.access()
 	if err != nil {
-		return server.Tokens{}, fmt.Errorf("%s: %w", c.TokenFile, err)
+		return err
 	}
-	return tokens, nil
+	a.server.SetAccess(access)
+	return nil
 }
 
 // checkSchema says what to do about a schema that this binary can't work with.

@@ -34,6 +34,16 @@ type Config struct {
 	LogKeyFile string
 	// TokenFile names the JSON file of the bearer tokens that are known.
 	TokenFile string
+	// JWKSFile names the JSON Web Key Set of an issuer whose signed tokens are
+	// accepted too; empty for none. JWTIssuer and JWTAudience are what its tokens
+	// must name as iss and aud.
+	JWKSFile, JWTIssuer, JWTAudience string
+	// TLSCertFile and TLSKeyFile name the port's certificate chain and its key, in
+	// PEM form; empty for a port without TLS.
+	TLSCertFile, TLSKeyFile string
+	// TLSClientCAFile names the authorities, in PEM form, one of which must have
+	// signed a client's certificate; empty to ask clients for none.
+	TLSClientCAFile string
 	// Reflection serves the contract to whoever asks for it.
 	Reflection bool
 	// LogLevel is the lowest level that is logged.
@@ -79,6 +89,12 @@ func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) 
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
 	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
 	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
+	flags.StringVar(&c.JWKSFile, "jwks-file", "", "`file` of an issuer's public keys (JSON Web Key Set), whose signed tokens are accepted too")
+	flags.StringVar(&c.JWTIssuer, "jwt-issuer", "", "`name` that signed tokens must have as iss")
+	flags.StringVar(&c.JWTAudience, "jwt-audience", "", "`name` that signed tokens must have among their aud")
+	flags.StringVar(&c.TLSCertFile, "tls-cert-file", "", "`file` of the port's certificate chain (PEM); without one the port has no TLS")
+	flags.StringVar(&c.TLSKeyFile, "tls-key-file", "", "`file` of the certificate's key (PEM)")
+	flags.StringVar(&c.TLSClientCAFile, "tls-client-ca-file", "", "`file` of the authorities (PEM) of which clients must show a certificate")
 	flags.BoolVar(&c.Reflection, "reflection", false, "serve the contract by reflection")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelInfo, "`level`: debug, info, warn or error")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 20*time.Second, "how long calls at work may take to finish at the end, as a `duration`")
@@ -151,6 +167,10 @@ func (c Config) Validate() error {
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
 	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
 	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
+	refuse(c.JWKSFile != "" && (c.JWTIssuer == "" || c.JWTAudience == ""), "jwks-file", "needs --jwt-issuer and --jwt-audience beside it")
+	refuse(c.JWKSFile == "" && (c.JWTIssuer != "" || c.JWTAudience != ""), "jwks-file", "must name a file when --jwt-issuer or --jwt-audience is set")
+	refuse((c.TLSCertFile == "") != (c.TLSKeyFile == ""), "tls-cert-file", "must be set together with --tls-key-file")
+	refuse(c.TLSClientCAFile != "" && c.TLSCertFile == "", "tls-client-ca-file", "needs --tls-cert-file")
 	refuse(c.DrainTimeout <= 0 || c.DrainTimeout > maxDrainTimeout, "drain-timeout", fmt.Sprintf("must be above 0 and at most %s", maxDrainTimeout))
 	return errors.Join(faults...)
 }
@@ -171,8 +191,10 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s "+
+		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile,
+		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 
 // Format prints the settings redacted whatever the verb.

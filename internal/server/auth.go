@@ -12,10 +12,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"referee.example/internal/referee"
-
-	"google.golang.org/grpc/metadata"
 )
 
 // Scopes of a token.
@@ -40,6 +39,8 @@ type Token struct {
 	Scopes   []string `json:"scopes"`
 	// Player limits a token for play to one player's seats; empty for no limit.
 	Player string `json:"player,omitempty"`
+
+	until time.Time // when it expires; zero for never
 }
 
 // has reports whether the token has one of the scopes; no scopes ask for none.
@@ -115,29 +116,14 @@ func NewToken() (token, digest string) {
 	return token, hex.EncodeToString(sum[:])
 }
 
-// find returns the token of a call's authorization header, nil if it has none
-// that is known.
-func (t Tokens) find(ctx context.Context) *Token {
-	values := metadata.ValueFromIncomingContext(ctx, "authorization")
-	if len(values) != 1 {
-		return nil
-	}
-	kind, text, ok := strings.Cut(values[0], " ")
-	if !ok || !strings.EqualFold(kind, "bearer") {
-		return nil
-	}
-	return t.byHash[sha256.Sum256([]byte(text))]
-}
-
 // tokenKey is the context's key of the call's token.
 type tokenKey struct{}
 
 // authenticate finds the token of a call and asks whether it may call the method.
 func (s *Server) authenticate(ctx context.Context, method string) (context.Context, error) {
-	token := s.tokens.find(ctx)
-	if token == nil {
-		return ctx, &referee.Refusal{Reason: reasonUnauthenticated,
-			Message: `a known token must be sent as the header "authorization: Bearer ..."`}
+	token, err := s.access.Load().find(ctx, s.now())
+	if err != nil {
+		return ctx, &referee.Refusal{Reason: reasonUnauthenticated, Message: err.Error()}
 	}
 	scopes, known := scopesOf[method]
 	if !known {
@@ -150,6 +136,28 @@ func (s *Server) authenticate(ctx context.Context, method string) (context.Conte
 	}
 	return context.WithValue(ctx, tokenKey{}, token), nil
 }
+
+// now is the database's time where it is known, so that a replica whose own
+// clock is wrong neither refuses good tokens nor accepts expired ones.
+func (s *Server) now() time.Time {
+	now, err := s.referee.Now()
+	if err != nil {
+		return time.Now()
+	}
+	return time.UnixMicro(int64(now))
+}
+
+// untilExpiry returns a stream's context, which ends when its token expires.
+func (s *Server) untilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
+	token := tokenOf(ctx)
+	if token.until.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, token.until.Add(clockLeeway).Sub(s.now()), errTokenExpired)
+}
+
+// errTokenExpired ends a stream.
+var errTokenExpired error = &referee.Refusal{Reason: reasonUnauthenticated, Message: "the stream's token has expired"}
 
 // tokenOf returns the token that authenticate found.
 func tokenOf(ctx context.Context) *Token {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 )
@@ -43,24 +45,24 @@ func TestTokenFiles(t *testing.T) {
 }
 
 func TestFindToken(t *testing.T) {
-	tokens := knownTokens(t)
+	access := NewAccess(knownTokens(t), nil)
 	with := func(values ...string) context.Context {
 		header := metadata.MD{}
 		header.Append("authorization", values...)
 		return metadata.NewIncomingContext(t.Context(), header)
 	}
-	if token := tokens.find(with("Bearer " + secretOf("east"))); token == nil || token.Name != "east" {
-		t.Errorf("found %v", token)
+	if token, err := access.find(with("Bearer "+secretOf("east")), time.Time{}); err != nil || token.Name != "east" {
+		t.Errorf("found %v, %v", token, err)
 	}
-	if token := tokens.find(with("bearer " + secretOf("east"))); token == nil {
+	if _, err := access.find(with("bearer "+secretOf("east")), time.Time{}); err != nil {
 		t.Error("the scheme's case matters")
 	}
 	for _, values := range [][]string{
 		{}, {""}, {"Bearer"}, {"Bearer "}, {secretOf("east")}, {"Basic " + secretOf("east")}, {"Bearer  " + secretOf("east")},
 		{"Bearer " + secretOf("nobody")}, {"Bearer " + secretOf("east"), "Bearer " + secretOf("west")},
 	} {
-		if token := tokens.find(with(values...)); token != nil {
-			t.Errorf("%q found %v", values, token)
+		if token, err := access.find(with(values...), time.Time{}); !errors.Is(err, errUnknownToken) {
+			t.Errorf("%q found %v, %v", values, token, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -90,7 +91,13 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		return err
 	}
 	c.token = tokenOf(ctx)
-	return handler(srv, &contextStream{stream, ctx})
+	ctx, cancel := s.untilExpiry(ctx)
+	defer cancel()
+	err = handler(srv, &contextStream{stream, ctx})
+	if err != nil && errors.Is(context.Cause(ctx), errTokenExpired) {
+		return errTokenExpired
+	}
+	return err
 }
 
 // watchHealth ends a health watch when the server drains, once it has told that

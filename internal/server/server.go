@@ -8,10 +8,12 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"referee.example/internal/referee"
@@ -20,6 +22,8 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -41,7 +45,7 @@ const (
 	leastPing      = 10 * time.Second // clients may ping so often
 )
 
-// Config is what a server needs. Every field but Reflection is required.
+// Config is what a server needs. Every field but TLS, LogKey and Reflection is required.
 type Config struct {
 	Referee *referee.Referee
 	History referee.History
@@ -53,7 +57,9 @@ type Config struct {
 	Log      *tlog.Log // of finished games
 	// LogKey is the public key of that log; nil leaves its signatures unchecked.
 	LogKey note.Verifier
-	Tokens Tokens
+	Access *Access // who may call, until SetAccess
+	// TLS is the port's; nil for none.
+	TLS *tls.Config
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
 	Logger     *slog.Logger
@@ -82,7 +88,7 @@ type Server struct {
 	records referee.Records
 	gameLog *tlog.Log
 	logKey  note.Verifier
-	tokens  Tokens
+	access  atomic.Pointer[Access]
 	ready   func(context.Context) error
 	log     *slog.Logger
 	hub     *hub
@@ -103,12 +109,14 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 func newServer(c Config, l limits) *Server {
 	s := &Server{
 		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKey: c.LogKey,
-		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
+		ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}
+	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(
+		grpc.Creds(transport(c.TLS)),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 		grpc.ForceServerCodecV2(newCodec()),
@@ -132,6 +140,13 @@ func newServer(c Config, l limits) *Server {
 		reflection.Register(s.grpc)
 	}
 	return s
+}
+
+func transport(config *tls.Config) credentials.TransportCredentials {
+	if config == nil {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(config)
 }
 
 // The services of the contract.
