@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"internal/store":         append([]string{"internal/referee", "internal/tlog", "migrations"}, bottom...),
 	"internal/server":        append([]string{"internal/referee", "internal/tlog", "internal/verify", "proto/referee/v1"}, bottom...),
 	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
+	"internal/telemetry":     {},
 	"internal/witness":       {"internal/tlog", "proto/referee/v1"},
 	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
@@ -42,7 +43,7 @@ var arrows = map[string][]string{
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/telemetry", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
 }
@@ -52,6 +53,8 @@ var outside = map[string][]string{
 	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
 	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "cmd/referee", "proto/referee/v1"},
+	"go.opentelemetry.io/":       {"internal/telemetry", "internal/app", "internal/server", "internal/store"},
+	"github.com/prometheus/":     {"internal/telemetry"},
 	"github.com/go-jose/":        {"internal/server"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }

@@ -15,14 +15,19 @@ func version(_ context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	release, commit := "unknown", "unknown"
-	info, ok := debug.ReadBuildInfo()
-	if ok {
-		release, commit = buildOf(info)
-	}
+	release, commit := build()
 	_, err = fmt.Fprintf(call.out, "referee %s\ncommit  %s\nschema  %d\nengine  %d\n",
 		release, commit, migrations.Newest(), referee.EngineVersion)
 	return err
+}
+
+// build returns this program's version and commit, as far as they are known.
+func build() (release, commit string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown", "unknown"
+	}
+	return buildOf(info)
 }
 
 // buildOf returns the module's version and the commit it was built from, which

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
@@ -26,6 +28,7 @@ type App struct {
 	certificates *certificates // nil without TLS
 	served       chan error    // by Serve, once
 	serving      sync.WaitGroup
+	measured     metric.Registration
 	stopLoops    context.CancelFunc
 	loops        sync.WaitGroup
 }
@@ -94,6 +97,11 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKey: public, Access: access, TLS: certificates.server(),
 		Reflection: config.Reflection, Logger: logger,
 	}, tlog.NewSequencer(opened, logKey))
+	a.measured, err = a.measure()
+	if err != nil {
+		a.Stop()
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -157,6 +165,9 @@ func (a *App) Stop() {
 	a.serving.Wait()
 	if ctx.Err() != nil {
 		a.logger.Warn("calls were cut off: they took longer than the drain timeout")
+	}
+	if a.measured != nil {
+		_ = a.measured.Unregister() // documented to fail never
 	}
 	a.stopLoops()
 	a.loops.Wait()

@@ -64,6 +64,13 @@ func (h *hub) unwatch(id referee.ID, hint chan struct{}) {
 	h.count--
 }
 
+// Watches returns how many watches are open.
+func (s *Server) Watches() int {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	return s.hub.count
+}
+
 // changed hints at a change that this replica made itself.
 func (h *hub) changed(id referee.ID) {
 	h.mu.Lock()

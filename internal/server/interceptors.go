@@ -14,6 +14,7 @@ import (
 
 	"referee.example/internal/referee"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -44,6 +45,7 @@ type call struct {
 	start  time.Time
 	ids    []any // of match and request, for the log
 	token  *Token
+	trace  trace.SpanContext
 	server *Server
 }
 
@@ -131,7 +133,7 @@ func (s *contextStream) RecvMsg(m any) error {
 func quiet(method string) bool { return strings.HasPrefix(method, "/grpc.") }
 
 func (s *Server) begin(ctx context.Context, method string) *call {
-	return &call{method: method, id: requestID(ctx), start: time.Now(), server: s}
+	return &call{method: method, id: requestID(ctx), start: time.Now(), trace: trace.SpanContextFromContext(ctx), server: s}
 }
 
 // requestID takes the client's name for the call, or makes one.
@@ -197,6 +199,9 @@ func (c *call) log(st *status.Status, err error) {
 	}
 	if c.token != nil {
 		attributes = append(attributes, "principal", c.token.Name, "platform", c.token.Platform)
+	}
+	if c.trace.IsValid() {
+		attributes = append(attributes, "trace_id", c.trace.TraceID().String())
 	}
 	attributes = append(attributes, c.ids...)
 	level := slog.LevelInfo

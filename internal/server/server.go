@@ -20,6 +20,8 @@ import (
 	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"golang.org/x/mod/sumdb/note"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -117,6 +119,7 @@ func newServer(c Config, l limits) *Server {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(
 		grpc.Creds(transport(c.TLS)),
+		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 		grpc.ForceServerCodecV2(newCodec()),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"go.opentelemetry.io/otel/attribute"
 
 	"referee.example/internal/referee"
 )
@@ -73,7 +74,16 @@ SELECT require_saved(verdict) FROM answer`
 // ErrNotFound (for a match that is not there) with nothing changed. After any
 // other error, that of ctx included, the outcome is unknown. The state's version
 // is that which was decided on; a new match has none.
-func (s *Store) Commit(ctx context.Context, c referee.Change) error {
+func (s *Store) Commit(ctx context.Context, c referee.Change) (err error) {
+	ctx, span := tracer.Start(ctx, "commit")
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("match_id", c.State.ID.String()), attribute.Int("events", len(c.Events)))
+	}
+	since := time.Now()
+	defer func() {
+		measureCommit(ctx, since, err)
+		span.End()
+	}()
 	if c.Create != nil {
 		return s.create(ctx, c)
 	}

@@ -184,6 +184,7 @@ func (g *group) send(batch []*pending) {
 	if len(batch) == 0 {
 		return
 	}
+	groupSize.Record(context.Background(), int64(len(batch)))
 	verdicts, err := g.commitAtOnce(batch)
 	for _, p := range batch {
 		verdict, judged := verdicts[p.id]

@@ -58,8 +58,10 @@ func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded,
 func (s *Store) Recent(ctx context.Context, id referee.ID) *referee.State {
 	version, snapshot := s.recent.get(id)
 	if snapshot == nil {
+		recentLookups.Add(ctx, 1, miss)
 		return nil
 	}
+	recentLookups.Add(ctx, 1, hit)
 	state, err := s.decode(ctx, id, version, snapshot)
 	if err != nil {
 		return nil // the caller loads it and meets the fault there
