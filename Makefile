@@ -33,6 +33,7 @@ run: postgres build ## start a server with its own Postgres and play one match o
 test: postgres python ## run every test, with the race detector, beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
+	go test -C deploy ./...
 
 .PHONY: soak
 soak: postgres ## kill a replica under load a thousand times
