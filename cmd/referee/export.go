@@ -77,7 +77,7 @@ func exportGames(ctx context.Context, call invocation, address, token string, re
 		}
 		if err != nil {
 			if last != "" {
-				err = fmt.Errorf("%w\ngo on with --resume %s", err, last)
+				err = errors.Join(err, fmt.Errorf("go on with --resume %s", last))
 			}
 			return err
 		}
