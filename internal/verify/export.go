@@ -104,15 +104,16 @@ func encode(g *exportedGame) []byte {
 	if err != nil {
 		panic(err) // strings, numbers and bytes can always be encoded
 	}
-	return unprintableEscaped(line)
+	return PrintableJSON(line)
 }
 
-// unprintableEscaped writes the characters of JSON that would command a terminal
-// or can't be seen as \u escapes, which name the same text: package encoding/json
-// does so for those of ASCII only.
-func unprintableEscaped(line []byte) []byte {
-	hidden := func(r rune) bool { return r >= utf8.RuneSelf && !unicode.IsPrint(r) || r == '\x7f' }
-	if !bytes.ContainsFunc(line, hidden) {
+// PrintableJSON writes the characters of a line of JSON that would command a
+// terminal or can't be seen as \u escapes, which name the same text: package
+// encoding/json does so for some of them only. A line that has none is returned
+// as it is.
+func PrintableJSON(line []byte) []byte {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if utf8.Valid(line) && !bytes.ContainsFunc(line, hidden) {
 		return line
 	}
 	out := make([]byte, 0, len(line)+64)

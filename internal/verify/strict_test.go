@@ -273,4 +273,8 @@ func TestExportedTextIsPrintable(t *testing.T) {
 	if !slices.Contains([]rune(string(line)), '棋') {
 		t.Error("what can be read is escaped")
 	}
+	hostile := PrintableJSON([]byte("{\"a\":\"\x1b[2J\n\x9b\"}"))
+	if string(hostile) != `{"a":"\u001b[2J\u000a`+"\ufffd"+`"}` {
+		t.Errorf("%q", hostile)
+	}
 }
