@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"referee.example/internal/verify"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -73,11 +74,11 @@ func exportGames(ctx context.Context, call invocation, address, token string, re
 			return err
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(call.out, "%s\n", answer.GetJson())
+			_, err = fmt.Fprintf(call.out, "%s\n", verify.PrintableJSON(answer.GetJson()))
 		}
 		if err != nil {
 			if last != "" {
-				err = fmt.Errorf("%w\ngo on with --resume %s", err, last)
+				err = errors.Join(err, fmt.Errorf("go on with --resume %s", last))
 			}
 			return err
 		}

@@ -27,8 +27,7 @@ func exportText(ctx context.Context, call invocation, address, token, match stri
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(call.out, record.String())
-	return err
+	return say(call.out, "%s", record.String())
 }
 
 func fetchRecord(ctx context.Context, address, token, match string, game uint32) (*refereev1.GameRecord, error) {

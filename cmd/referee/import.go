@@ -40,7 +40,7 @@ func importRecords(_ context.Context, call invocation) error {
 			refused++
 			verdict = "refused: " + err.Error()
 		}
-		tell(call.out, "%s: %s\n", file, verdict)
+		tell(call.out, "%s: %s\n", oneLine(file), oneLine(verdict))
 	}
 	if refused > 0 {
 		return fmt.Errorf("%d of %d records refused", refused, len(files))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 
 	"referee.example/internal/app"
@@ -80,8 +79,7 @@ func (call invocation) printPublic(key tlog.Key, witness bool) error {
 	if witness {
 		public = key.PublicWitness()
 	}
-	_, err := fmt.Fprintln(call.out, public)
-	return err
+	return say(call.out, "%s\n", public)
 }
 
 // readLogKey reads the secret key of a log or a witness.
@@ -138,6 +136,5 @@ func confirmLog(ctx context.Context, call invocation) error {
 	if *none {
 		found = "nothing was compared, you vouch that nobody holds a checkpoint"
 	}
-	_, err = fmt.Fprintf(call.out, "%s: the log goes on from %d games\n", found, tree.Size)
-	return err
+	return say(call.out, "%s: the log goes on from %d games\n", found, tree.Size)
 }

@@ -97,20 +97,15 @@ func report(out io.Writer, name string, err error) int {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
-		tell(out, "referee %s: %v\n", name, err)
+		tell(out, "referee %s: %s\n", name, inLines(err))
 		return exitUsage
 	case errors.As(err, &fork) || errors.As(err, &rollback):
-		tell(out, "referee %s: %v\n", name, err)
+		tell(out, "referee %s: %s\n", name, inLines(err))
 		return exitForked
 	default:
-		tell(out, "referee %s: %v\n", name, err)
+		tell(out, "referee %s: %s\n", name, inLines(err))
 		return exitFailed
 	}
-}
-
-// tell writes to a terminal; one that is gone can't be told that either.
-func tell(out io.Writer, format string, arguments ...any) {
-	_, _ = fmt.Fprintf(out, format, arguments...)
 }
 
 func writeUsage(out io.Writer) {

@@ -66,9 +66,9 @@ func (call invocation) describe(r *referee.Rules) {
 	if name == "" {
 		name = "a composed ruleset"
 	}
-	tell(call.out, "%s\n", name)
+	tell(call.out, "%s\n", oneLine(name))
 	if r.Description != "" {
-		tell(call.out, "%s\n", r.Description)
+		tell(call.out, "%s\n", oneLine(r.Description))
 	}
 	tell(call.out, "SHA-256 of the stored form: %x\n", r.Hash)
 	for _, section := range r.InWords() {
@@ -77,7 +77,7 @@ func (call invocation) describe(r *referee.Rules) {
 		}
 		tell(call.out, "\n%s\n", section.Title)
 		for _, line := range section.Lines {
-			tell(call.out, "  - %s\n", line)
+			tell(call.out, "  - %s\n", oneLine(line))
 		}
 	}
 }

@@ -40,10 +40,10 @@ func verifyFiles(_ context.Context, call invocation) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	_, err = fmt.Fprintf(call.out, "%d matches, %d games, %d events: %d findings\n", run.matches, run.games, run.events, run.findings)
-	switch {
-	case err != nil:
+	if err := run.total(); err != nil {
 		return err
+	}
+	switch {
 	case run.findings > 0:
 		return errUnsound
 	case run.games == 0:
@@ -57,27 +57,34 @@ type verification struct {
 	out                              io.Writer
 	quiet                            bool
 	log                              note.Verifier // nil where no key was named
+	files                            verify.Files
 	matches, games, events, findings int
+	partial                          int // matches of which the files have only a part
 }
 
 func (v *verification) file(name string) error {
+	each := func(m *verify.Match) error { return v.match(name, m) }
 	if name == "-" {
-		return verify.Read(os.Stdin, v.match)
+		return verify.Read(os.Stdin, each)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	return verify.Read(file, v.match)
+	return verify.Read(file, each)
 }
 
-func (v *verification) match(m *verify.Match) error {
+func (v *verification) match(file string, m *verify.Match) error {
 	report := verify.Check(m, v.log)
+	v.files.Compare(file, m, report)
 	v.matches++
 	v.games += report.Games
 	v.events += report.Events
 	v.findings += len(report.Findings)
+	if report.Partial {
+		v.partial++
+	}
 	if report.Sound() && v.quiet {
 		return nil
 	}
@@ -85,16 +92,23 @@ func (v *verification) match(m *verify.Match) error {
 	if !report.Sound() {
 		verdict = "NOT SOUND"
 	}
-	_, err := fmt.Fprintf(v.out, "match %s: %d games, %d events: %s\n", m.ID, report.Games, report.Events, verdict)
+	err := say(v.out, "match %s: %d games, %d events: %s\n", m.ID, report.Games, report.Events, verdict)
 	for _, finding := range report.Findings {
-		_, failed := fmt.Fprintf(v.out, "  %s\n", finding)
-		err = errors.Join(err, failed)
+		err = errors.Join(err, say(v.out, "  %s\n", finding))
 	}
 	if !v.quiet {
 		for _, note := range report.Notes {
-			_, failed := fmt.Fprintf(v.out, "  note: %s\n", note)
-			err = errors.Join(err, failed)
+			err = errors.Join(err, say(v.out, "  note: %s\n", note))
 		}
 	}
 	return err
+}
+
+// total writes the last line.
+func (v *verification) total() error {
+	partial := ""
+	if v.partial > 0 {
+		partial = fmt.Sprintf("; of %d matches the files have only a part", v.partial)
+	}
+	return say(v.out, "%d matches, %d games, %d events: %d findings%s\n", v.matches, v.games, v.events, v.findings, partial)
 }

@@ -2,12 +2,17 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -15,6 +20,7 @@ import (
 	"referee.example/internal/app"
 	"referee.example/internal/demo"
 	"referee.example/internal/pgtest"
+	"referee.example/internal/referee"
 	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -46,6 +52,11 @@ func TestVerify(t *testing.T) {
 		{"quiet", []string{"--quiet", vectors}, exitDone, "1 matches, 3 games, 20 events: 0 findings", ""},
 		{"changed", []string{"--quiet", file(t, changed)}, exitFailed,
 			"game 1, event 14: settlement.lines[0].amount: expected 100, found 101\n", "not every game is what it claims to be"},
+		{"twice", []string{vectors, vectors}, exitDone, "note: game 1 is seen twice, the same in line 1 of " + vectors, ""},
+		{"two of one game", []string{"--quiet", vectors, file(t, otherLog(t, content))}, exitFailed, "game 1: log: expected the one in line 1 of " + vectors, "not every game"},
+		{"a part", []string{file(t, content[:bytes.IndexByte(content, '\n')])}, exitDone,
+			"note: this is a part of the match: it goes on after game 1\n1 matches, 1 games, 14 events: 0 findings; of 1 matches the files have only a part\n", ""},
+		{"key twice", []string{file(t, bytes.Replace(content, []byte(`"game":2`), []byte(`"game":2,"game":3`), 1))}, exitFailed, "", `line 2: key "game": a key that comes twice`},
 		{"no such file", []string{"/nonexistent/games"}, exitFailed, "", "no such file"},
 		{"no games", []string{file(t, nil)}, exitFailed, "", "hold no game"},
 		{"not JSON", []string{file(t, []byte("x\n"))}, exitFailed, "", "line 1"},
@@ -57,6 +68,101 @@ func TestVerify(t *testing.T) {
 		got := call(t.Context(), nil, append([]string{"verify"}, c.arguments...)...)
 		if got.code != c.code || !strings.Contains(got.out, c.out) || !strings.Contains(got.err, c.errs) {
 			t.Errorf("%s: exit code %d\n%s%s", c.name, got.code, got.out, got.err)
+		}
+	}
+}
+
+// otherLog is the file with another log of game 1, which nothing in it contradicts:
+// another principal sent the start.
+func otherLog(t *testing.T, content []byte) []byte {
+	t.Helper()
+	first, rest, _ := bytes.Cut(content, []byte("\n"))
+	var line map[string]any
+	var log struct{ Events, Hashes [][]byte }
+	for _, into := range []any{&line, &log} {
+		if err := json.Unmarshal(first, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start, err := referee.DecodeEvent(log.Events[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	start.Principal++
+	log.Events[1] = referee.EncodeEvent(&start)
+	var head [32]byte
+	for i := range log.Events {
+		head = referee.ChainHash(head, log.Events[i])
+		log.Hashes[i] = bytes.Clone(head[:])
+	}
+	line["events"], line["hashes"] = log.Events, log.Hashes
+	changed, err := json.Marshal(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(changed, []byte("\n"), rest)
+}
+
+// TestTerminalsAreNotCommanded verifies, imports and reads files whose every text
+// is full of control characters.
+func TestTerminalsAreNotCommanded(t *testing.T) {
+	const evil = "\x1b[2J\x07\u009b31m\u202e"
+	content, err := os.ReadFile(vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := content[:bytes.IndexByte(content, '\n')]
+	players := bytes.Replace(first, []byte(`"players":["ann"`), slices.Concat([]byte(`"players":[`), quoted), 1)
+	named := filepath.Join(t.TempDir(), "a"+evil+"\nb")
+	if err := os.WriteFile(named, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ruleset := filepath.Join(t.TempDir(), "rules.json")
+	if err := os.WriteFile(ruleset, slices.Concat([]byte("{"), quoted, []byte(":1}")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := file(t, []byte(evil))
+	for name, arguments := range map[string][]string{
+		"verify: a player":      {"verify", file(t, players)},
+		"verify: a key":         {"verify", file(t, bytes.Replace(first, []byte(`"game":`), []byte(`"`+"\u009b\u202e"+`":1,"game":`), 1))},
+		"verify: no JSON":       {"verify", broken},
+		"verify: name of files": {"verify", named, named},
+		"verify: no such file":  {"verify", named + evil},
+		"import: no record":     {"import", broken},
+		"import: header":        {"import", file(t, []byte("Ruleset: "+"\u202e\u200b"+"\n\n1. a1(k) b1(K)\n"))},
+		"import: ply":           {"import", "--rules", "7club-standard", file(t, []byte("1. "+"\u202ea1"+" b1(K)\n"))},
+		"import: no such file":  {"import", "--rules", "7club-standard", named + evil},
+		"rules":                 {"rules", ruleset},
+		"log public":            {"log", "public", broken},
+		"log confirm":           {"log", "confirm", "--database-url", "postgres://" + evil, "--log-key", someLogKey(t), broken},
+		"witness":               {"witness", "--token", "x", "--log-key", someLogKey(t), "--key-file", broken, named},
+		"export":                {"export", "--token", "x", "--format", evil},
+		"no such command":       {evil},
+	} {
+		got := call(t.Context(), nil, arguments...)
+		said := got.out + got.err
+		if said == "" || strings.ContainsFunc(said, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+			t.Errorf("%s: %q", name, said)
+		}
+		if name == "verify: name of files" && strings.Contains(said, "\nb") {
+			t.Errorf("a name ends a line: %q", said)
+		}
+	}
+}
+
+func TestInLines(t *testing.T) {
+	inner := fmt.Errorf("%w: %w", errors.New("a\nb"), errors.New("c\x1b"))
+	for want, err := range map[string]error{
+		"x":                   errors.New("x"),
+		`a\nb: c\x1b`:         inner,
+		"one\n" + `two\nhalf`: errors.Join(errors.New("one"), errors.New("two\nhalf")),
+	} {
+		if got := inLines(err); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

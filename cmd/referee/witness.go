@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -57,8 +56,7 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(call.out, "%s: %d games, root %s, cosigned in %s\n", seen.Origin, seen.Size, seen.Root, files[0])
-	return err
+	return say(call.out, "%s: %d games, root %s, cosigned in %s\n", oneLine(seen.Origin), seen.Size, seen.Root, oneLine(files[0]))
 }
 
 func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {

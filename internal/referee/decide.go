@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -334,6 +335,20 @@ func OpenSeed(keys deal.Keyring, c deal.Context, sealed []byte) (seed deal.Seed,
 	}
 	copy(seed[:], plain)
 	return seed, nil
+}
+
+// ErrOtherSeed means that a sealed seed is not the one that was committed to.
+var ErrOtherSeed = errors.New("the sealed seed is another than was committed to")
+
+// CheckSeal returns nil if a game's sealed seed opens under a key of this replica
+// and is the one that was committed to, ErrOtherSeed if it is another, and else
+// what OpenSeed does. The seed itself stays here.
+func (r *Referee) CheckSeal(c deal.Context, sealed []byte, commitment [32]byte) error {
+	seed, err := OpenSeed(r.keys, c, sealed)
+	if err == nil && c.Commit(seed) != commitment {
+		err = ErrOtherSeed
+	}
+	return err
 }
 
 // Deck returns the pieces of a deal in the order that the shuffle starts from.

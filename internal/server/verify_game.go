@@ -31,6 +31,7 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 		return nil, err
 	}
 	report := verify.Record(record, proofs, a.logKey)
+	report.Seals(record, a.referee.CheckSeal)
 	out := &refereev1.VerifyGameResponse{Sound: true, Notes: report.Notes, Events: uint32(report.Events)}
 	for _, f := range report.Findings {
 		if game > 0 && f.Game > game {

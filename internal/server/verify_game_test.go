@@ -85,6 +85,23 @@ func TestVerifyGame(t *testing.T) {
 	}
 }
 
+// TestVerifyGameOpensTheSeal exchanges the sealed seed of a running game in its
+// row, and finds that without a word of what lies on the board.
+func TestVerifyGameOpensTheSeal(t *testing.T) {
+	r := newRoom(t, options{})
+	played := r.playedMatch()
+	r.owner(`UPDATE games SET sealed_seed = (SELECT sealed_seed FROM games WHERE match_id = $1 AND game = 1)
+		WHERE match_id = $1 AND game = 2`, played.id)
+	got, err := r.verify("auditor", played.id, 2)
+	must(t, err)
+	for _, f := range got.GetFindings() {
+		if f.GetWhat() == "games.sealed_seed" && f.GetGame() == 2 && f.GetFound() == "bytes that none does" {
+			return
+		}
+	}
+	t.Errorf("not found: %v", got)
+}
+
 func TestVerifyGameRefuses(t *testing.T) {
 	r := newRoom(t, options{})
 	played := r.playedMatch()

@@ -64,13 +64,20 @@ func openCheckpoint(text string, keys ...note.Verifier) (Checkpoint, *note.Note,
 	return c, opened, nil
 }
 
-// unverifiedTree reads what tree a checkpoint is of, whoever signed it.
-func unverifiedTree(text string) (Tree, error) {
+// unverifiedCheckpoint reads a checkpoint, whoever signed it.
+func unverifiedCheckpoint(text string) (Checkpoint, error) {
 	body, _, found := strings.Cut(text, "\n\n")
 	if !found || len(text) > MaxNoteBytes {
-		return Tree{}, ErrCheckpoint
+		return Checkpoint{}, ErrCheckpoint
 	}
 	c, err := parseCheckpoint(body + "\n")
+	c.Note = text
+	return c, err
+}
+
+// unverifiedTree reads what tree a checkpoint is of, whoever signed it.
+func unverifiedTree(text string) (Tree, error) {
+	c, err := unverifiedCheckpoint(text)
 	return c.Tree, err
 }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"syscall"
 	"testing"
 	"time"
@@ -31,4 +32,28 @@ func cpu(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// BenchmarkFile reads an exported match and verifies it, as `referee verify`
+// does. The same is due as of BenchmarkCheck.
+func BenchmarkFile(b *testing.B) {
+	file := exportedFile(whole(b, 1))
+	events := 0
+	b.ReportAllocs()
+	b.SetBytes(int64(len(file)))
+	began := cpu(b)
+	for b.Loop() {
+		err := Read(bytes.NewReader(file), func(m *Match) error {
+			r := Check(m, nil)
+			if !r.Sound() {
+				b.Fatal(r.Findings)
+			}
+			events += r.Events
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(events)/(cpu(b)-began).Seconds(), "events/cpu-s")
 }

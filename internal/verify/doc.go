@@ -1,6 +1,6 @@
 // Package verify finds out whether a recorded match is what it claims to be,
 // from the record alone: it trusts no row, no hash and no proof in it. It is
-// pure; the record comes from an exported file (ReadFiles) or from the rows of
+// pure; the record comes from an exported file (Read) or from the rows of
 // a store (Record).
 //
 // What it checks of each game, and where a fault is reported:
@@ -20,6 +20,11 @@
 //     salt and proof open the root. At the event.
 //   - settlement: lines, multiple, captures and id follow from the result. At
 //     the event that ends the game.
+//   - file (of a file only): its form is read strictly (FormatError); lines of one
+//     game have one log (Files), and what they prove of the log of finished games
+//     fits into one tree. At the event in which two logs differ, if both are at
+//     hand, else at event 0; or at the event that ends the game. A file that ends
+//     before the match does is a note.
 //   - rows (of a store only): matches, games, participants, snapshot, version,
 //     deadline and settlements say what the log says. At event 0 of the game, or
 //     of game 0 for the match.
@@ -32,6 +37,7 @@
 //
 // A game that still runs has no revealed seed: its log is replayed as it stands,
 // which finds what the chain, the rules of the board, the clocks and the rows
-// find, and the rest is found when it has ended. What lies face down is in no
-// finding.
+// find, and the rest is found when it has ended. A replica, which has the keys,
+// tells besides whether the sealed seed is the one committed to (Report.Seals).
+// What lies face down is in no finding.
 package verify

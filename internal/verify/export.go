@@ -1,8 +1,12 @@
 package verify
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/deal"
@@ -28,6 +32,9 @@ type exportedGame struct {
 	Settlement *exportedSettlement `json:"settlement,omitempty"`
 	Readable   *Readable           `json:"readable,omitempty"`
 	Inclusion  *tlog.Inclusion     `json:"inclusion,omitempty"`
+	// Compensations is how many events the match's log of compensations had when
+	// the game was exported, so that a file without them is known to be a part.
+	Compensations int `json:"compensations,omitempty"`
 }
 
 type exportedOpening struct {
@@ -82,6 +89,7 @@ func Export(r *referee.Record, proofs Proofs) []ExportedGame {
 		out.Openings = openingsOf(m.ID, &g)
 		out.Readable = readable[g.Number]
 		out.Inclusion = proofs[g.Number]
+		out.Compensations = len(m.Compensations)
 		games = append(games, ExportedGame{Game: g.Number, JSON: encode(out)})
 	}
 	if len(m.Compensations) > 0 {
@@ -96,7 +104,29 @@ func encode(g *exportedGame) []byte {
 	if err != nil {
 		panic(err) // strings, numbers and bytes can always be encoded
 	}
-	return line
+	return PrintableJSON(line)
+}
+
+// PrintableJSON writes the characters of a line of JSON that would command a
+// terminal or can't be seen as \u escapes, which name the same text: package
+// encoding/json does so for some of them only. A line that has none is returned
+// as it is.
+func PrintableJSON(line []byte) []byte {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if utf8.Valid(line) && !bytes.ContainsFunc(line, hidden) {
+		return line
+	}
+	out := make([]byte, 0, len(line)+64)
+	for _, r := range string(line) {
+		if !hidden(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
 func exported(m *Match, g *Game) *exportedGame {
@@ -154,13 +184,11 @@ func principals(r *referee.Record, g *played) map[string]string {
 // game reads an exported game back.
 func (x *exportedGame) game() (Game, error) {
 	g := Game{Number: x.Game, Readable: x.Readable, Inclusion: x.Inclusion, Settles: x.Game > 0, Ended: x.Game > 0}
-	if len(x.Events) != len(x.Hashes) {
-		return g, fmt.Errorf("%d events, but %d hashes", len(x.Events), len(x.Hashes))
-	}
+	g.Log = make([]Entry, 0, len(x.Events))
 	for i := range x.Events {
 		entry := Entry{Canonical: x.Events[i]}
 		if copy(entry.Hash[:], x.Hashes[i]); len(x.Hashes[i]) != len(entry.Hash) {
-			return g, fmt.Errorf("hash %d has %d bytes", i, len(x.Hashes[i]))
+			return g, &keyError{"hashes", fmt.Sprintf("the one at index %d has %d bytes", i, len(x.Hashes[i]))}
 		}
 		g.Log = append(g.Log, entry)
 	}
@@ -168,7 +196,7 @@ func (x *exportedGame) game() (Game, error) {
 		for i := range x.Openings {
 			o, err := x.Openings[i].opening()
 			if err != nil {
-				return g, err
+				return g, &keyError{"openings", err.Error()}
 			}
 			g.Openings = append(g.Openings, o)
 		}
@@ -176,7 +204,7 @@ func (x *exportedGame) game() (Game, error) {
 	if s := x.Settlement; s != nil {
 		id, err := parseID(s.SettlementID)
 		if err != nil {
-			return g, err
+			return g, &keyError{"settlement.settlement_id", err.Error()}
 		}
 		g.Settlement = &referee.RecordedSettlement{Game: x.Game, ID: id, Multiple: s.Multiple,
 			LoserCaptures: s.LoserCaptures, Settled: clock.Time(s.SettledUS)}

@@ -270,7 +270,7 @@ func TestTampering(t *testing.T) {
 	for _, tb := range []*table{a.whole, a.running, a.other} {
 		a.check("as it was played", tb, nil)
 	}
-	all := slices.Concat(unhashed, rehashed, rows)
+	all := slices.Concat(unhashed, rehashed, rows, seals)
 	if len(all) < 25 {
 		t.Fatalf("only %d kinds", len(all))
 	}
@@ -296,6 +296,7 @@ func (a *archive) check(name string, tb *table, want *Finding) {
 	record, err := a.store.Record(a.t.Context(), tb.state.ID)
 	a.must(err)
 	report := Record(record, nil, nil)
+	report.Seals(record, checkSeal(tb))
 	found := false
 	for _, f := range report.Findings {
 		if want == nil {

@@ -18,6 +18,15 @@ type Match struct {
 	Compensations []Entry
 	// Outages are those on record; nil where that record is not at hand.
 	Outages []referee.Outage
+	// Compensated is how many events the log of compensations had at least; 0
+	// where the record does not say.
+	Compensated int
+
+	// repeated are other lines of a file with the log of compensations, whose
+	// first is compensationsLine; bytes and lines is how much the match takes.
+	repeated          []Game
+	compensationsLine int
+	bytes, lines      int
 }
 
 // Game is a recorded game. Of the parts beside the log nil means that the
@@ -32,6 +41,10 @@ type Game struct {
 	Openings       []Opening
 	Readable       *Readable
 	Inclusion      *tlog.Inclusion
+	// Line is where the game stands in its file, from 1; 0 for one of a store.
+	Line int
+	// repeated are other lines of the same match's with the same number.
+	repeated []Game
 }
 
 // Entry is an event as it was recorded: its canonical bytes and its hash.
@@ -66,12 +79,16 @@ func (f Finding) String() string {
 // MaxFindings bounds a report: what is wrong beyond them is wrong anyway.
 const MaxFindings = 1000
 
-// Report is what verifying a match came to. It is sound without findings.
+// Report is what verifying a match came to. It is sound without findings. What
+// its texts repeat of the record is as Shown returns it.
 type Report struct {
 	Findings []Finding
 	Notes    []string // what could not be checked, and why
+	Partial  bool     // the record ends before the match does, as a note says
 	Games    int
 	Events   int
+
+	logged []logged // those games that Files may compare
 }
 
 // Sound reports whether nothing was found.
@@ -79,12 +96,12 @@ func (r *Report) Sound() bool { return len(r.Findings) == 0 }
 
 func (r *Report) find(game, seq int, what, expected, found string) {
 	if len(r.Findings) < MaxFindings {
-		r.Findings = append(r.Findings, Finding{game, seq, what, expected, found})
+		r.Findings = append(r.Findings, Finding{game, seq, what, Shown(expected), Shown(found)})
 	}
 }
 
 func (r *Report) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	r.Notes = append(r.Notes, Shown(fmt.Sprintf(format, args...)))
 }
 
 // checker verifies one match.
@@ -130,6 +147,24 @@ func (c *checker) run() {
 	if len(c.match.Compensations) > 0 {
 		c.compensations()
 	}
+	c.part()
+}
+
+// part tells that a file's record of a match is only its beginning. A record
+// that lacks something before its end is a finding of run.
+func (c *checker) part() {
+	if c.state == nil || len(c.match.Games) == 0 {
+		return
+	}
+	if last := &c.match.Games[len(c.match.Games)-1]; last.Ended && !c.state.Status.Over() {
+		c.Partial = true
+		c.note("this is a part of the match: it goes on after game %d", last.Number)
+	}
+	if n := len(c.match.Compensations); n < c.match.Compensated {
+		c.Partial = true
+		c.note("this is a part of the match: of its log of compensations, which had %d events when the games were exported, it has %d",
+			c.match.Compensated, n)
+	}
 }
 
 // ruleset reads the ruleset, whose hash the replay compares with the log's.
@@ -148,6 +183,7 @@ func (c *checker) ruleset() {
 // game verifies one game; c.state becomes the match after it.
 func (c *checker) game(g *Game) {
 	c.Games++
+	repeated := c.repeated(g)
 	events, whole := c.chain(g.Number, g.Log)
 	if len(events) == 0 {
 		c.find(g.Number, 0, "log", "events", "none")
@@ -174,13 +210,23 @@ func (c *checker) game(g *Game) {
 	c.endedAt = game.endSeq()
 	c.committed[g.Number] = c.state.Game.Commitment
 	c.pauses(&game)
-	c.settlement(&game)
-	c.openings(&game)
-	c.readable(&game)
-	c.inclusion(&game)
+	c.beside(&game)
+	for i := range repeated {
+		other := game
+		other.Game = &repeated[i]
+		c.beside(&other)
+	}
 	if c.judged != nil {
 		c.judged(&game)
 	}
+}
+
+// beside verifies what a record has of a game beside its log.
+func (c *checker) beside(g *played) {
+	c.settlement(g)
+	c.openings(g)
+	c.readable(g)
+	c.inclusion(g)
 }
 
 // sameRuleset compares the ruleset at hand with the one the match was created under.
@@ -194,6 +240,7 @@ func (c *checker) sameRuleset(g *played) bool {
 
 // compensations verifies the match's own log.
 func (c *checker) compensations() {
+	c.repeatedCompensations()
 	events, whole := c.chain(0, c.match.Compensations)
 	if c.state == nil || !whole {
 		return

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import sys
 
 CREATED, STARTED, GAME_ENDED, MATCH_ENDED = 1, 2, 17, 18
@@ -168,12 +169,19 @@ def opens(o, root):
     return len(o["proof"]) == 5 and rooted(path) == root
 
 
+def once(pairs):
+    """Refuses an object with a key that comes twice."""
+    assert len(dict(pairs)) == len(pairs), "a key comes twice"
+    return dict(pairs)
+
+
 def main(paths):
     faults, games, committed = 0, 0, {}
     for path in paths:
         for text in open(path, encoding="utf-8"):
-            line, games = json.loads(text), games + 1
+            line, games = json.loads(text, object_pairs_hook=once), games + 1
             match, game = line["match_id"], line["game"]
+            assert type(game) is int and re.fullmatch("[0-9a-f-]{36}", match), "no game of a match"
 
             def wrong(seq, what):
                 nonlocal faults

@@ -1599,9 +1599,10 @@ type Finding struct {
 	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// What is at fault, such as "hash", "turned" or "settlement.lines[0].amount".
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
-	// What had to be there, for people.
+	// What had to be there, for people: in quotes where the record has characters
+	// that can't be printed, and cut if it is longer than 1000 bytes.
 	Expected string `protobuf:"bytes,4,opt,name=expected,proto3" json:"expected,omitempty"`
-	// What is there, for people.
+	// What is there, for people, in the same form.
 	Found         string `protobuf:"bytes,5,opt,name=found,proto3" json:"found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -62,7 +62,9 @@ type AuditServiceClient interface {
 	GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same.
+	// and the rows that say the same. Of a game that still runs it tells whether
+	// the sealed seed is the one committed to, and nothing that depends on a piece
+	// that lies face down.
 	VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
 	// programs check without the service: whole matches, newest first, the games
@@ -218,7 +220,9 @@ type AuditServiceServer interface {
 	GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same.
+	// and the rows that say the same. Of a game that still runs it tells whether
+	// the sealed seed is the one committed to, and nothing that depends on a piece
+	// that lies face down.
 	VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
 	// programs check without the service: whole matches, newest first, the games
