@@ -239,9 +239,9 @@ func (m *mortal) LogHead(ctx context.Context) (h tlog.Head, err error) {
 	return h, err
 }
 
-func (m *mortal) PendingGames(ctx context.Context, limit int) (e []tlog.Entry, err error) {
-	err = m.around("PendingGames", func() error { e, err = m.Store.PendingGames(ctx, limit); return err })
-	return e, err
+func (m *mortal) PendingGames(ctx context.Context, limit int) (p []tlog.Pending, err error) {
+	err = m.around("PendingGames", func() error { p, err = m.Store.PendingGames(ctx, limit); return err })
+	return p, err
 }
 
 func (m *mortal) LogHashes(ctx context.Context, indexes []int64) (h []tlog.Hash, err error) {
