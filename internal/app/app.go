@@ -63,7 +63,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	public, err := tlog.ParsePublic(logKey.Public())
+	public, err := config.logKeys(logKey.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +115,10 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public note.Verifier) {
+func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public []note.Verifier) {
 	a.server = server.New(server.Config{
 		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
-		Log: tlog.NewLog(a.store), LogKey: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
+		Log: tlog.NewLog(a.store), LogKeys: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel

@@ -32,6 +32,9 @@ type Config struct {
 	Keys string
 	// LogKeyFile names a file with the key that signs the log of finished games.
 	LogKeyFile string
+	// LogOtherKeys are public keys that the log has had or is about to have, with
+	// spaces between: VerifyGame takes checkpoints by them too.
+	LogOtherKeys string
 	// TokenFile names the JSON file of the bearer tokens that are known.
 	TokenFile string
 	// Reflection serves the contract to whoever asks for it.
@@ -78,6 +81,7 @@ func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) 
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
 	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
+	flags.StringVar(&c.LogOtherKeys, "log-other-keys", "", "public `keys` that the log has had before or is about to have, with spaces between; VerifyGame takes checkpoints by them too")
 	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
 	flags.BoolVar(&c.Reflection, "reflection", false, "serve the contract by reflection")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelInfo, "`level`: debug, info, warn or error")
@@ -150,6 +154,8 @@ func (c Config) Validate() error {
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
 	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
+	_, err := c.logKeys()
+	refuse(err != nil, "log-other-keys", "must be public keys as referee log key prints them, with spaces between")
 	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
 	refuse(c.DrainTimeout <= 0 || c.DrainTimeout > maxDrainTimeout, "drain-timeout", fmt.Sprintf("must be above 0 and at most %s", maxDrainTimeout))
 	return errors.Join(faults...)
@@ -171,8 +177,8 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 
 // Format prints the settings redacted whatever the verb.

@@ -75,6 +75,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"no key says how to make one", map[string]string{"REFEREE_KEYS": ""}, nil, "make one with: (umask 077; echo "},
 		{"two keyrings", nil, []string{"--key-file", "f"}, "must not be set beside REFEREE_KEYS"},
 		{"no log key", map[string]string{"REFEREE_LOG_KEY_FILE": ""}, nil, "--log-key-file (REFEREE_LOG_KEY_FILE): must name a file: make one with: referee log key"},
+		{"another log key that is none", nil, []string{"--log-other-keys", "PRIVATE+KEY+hunter2+0+c2VjcmV0"}, "--log-other-keys (REFEREE_LOG_OTHER_KEYS): must be public keys"},
 		{"no tokens", map[string]string{"REFEREE_TOKEN_FILE": ""}, nil, "--token-file (REFEREE_TOKEN_FILE): must name a file"},
 		{"address without port", nil, []string{"--listen", "localhost"}, "--listen (REFEREE_LISTEN): must be host:port"},
 		{"port of six digits", nil, []string{"--listen", ":655360"}, "must be host:port"},

@@ -51,9 +51,10 @@ type Config struct {
 	// Versions returns the versions of matches, those it knows.
 	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
 	Log      *tlog.Log // of finished games
-	// LogKey is the public key of that log; nil leaves its signatures unchecked.
-	LogKey note.Verifier
-	Tokens Tokens
+	// LogKeys are the public keys of that log: a log that changes its key has two
+	// for a while. None leaves its signatures unchecked.
+	LogKeys []note.Verifier
+	Tokens  Tokens
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
 	Logger     *slog.Logger
@@ -81,7 +82,7 @@ type Server struct {
 	history referee.History
 	records referee.Records
 	gameLog *tlog.Log
-	logKey  note.Verifier
+	logKeys []note.Verifier
 	tokens  Tokens
 	ready   func(context.Context) error
 	log     *slog.Logger
@@ -102,7 +103,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKey: c.LogKey,
+		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKeys: c.LogKeys,
 		tokens: c.Tokens, ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}

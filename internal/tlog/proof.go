@@ -141,13 +141,21 @@ func (l *Log) prove(ctx context.Context, position, size int64) ([][]byte, error)
 // ErrDamaged.
 func (l *Log) Head(ctx context.Context) (Head, error) { return l.store.LogHead(ctx) }
 
-// ProvePosition proves under the last checkpoint what is logged at a position.
-// Errors: ErrNoCheckpoint, ErrNotLogged if it is not signed yet, ErrDamaged.
-func (l *Log) ProvePosition(ctx context.Context, position int64) (Inclusion, error) {
+// ProvePosition proves under the last checkpoint what is logged at a position, and
+// returns the leaf that is stored there. Errors: ErrNoCheckpoint, ErrNotLogged if
+// it is not signed yet, ErrDamaged.
+func (l *Log) ProvePosition(ctx context.Context, position int64) (Inclusion, Hash, error) {
 	c, err := l.signed(ctx)
 	if err != nil {
-		return Inclusion{}, err
+		return Inclusion{}, Hash{}, err
 	}
 	proof, err := l.prove(ctx, position, c.Size)
-	return Inclusion{Checkpoint: c.Note, Index: position, Proof: proof}, err
+	if err != nil {
+		return Inclusion{}, Hash{}, err
+	}
+	leaf, err := l.store.LogHashes(ctx, []int64{tlog.StoredHashIndex(0, position)})
+	if err != nil {
+		return Inclusion{}, Hash{}, err
+	}
+	return Inclusion{Checkpoint: c.Note, Index: position, Proof: proof}, leaf[0], nil
 }

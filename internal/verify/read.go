@@ -53,7 +53,7 @@ func Read(r io.Reader, each func(*Match) error) error {
 			m = nil
 		}
 		if m == nil {
-			m = &Match{ID: id, Ruleset: []byte(x.Ruleset)}
+			m = &Match{ID: id, Ruleset: []byte(x.Ruleset), Exported: true}
 		}
 		if err := m.add(x); err != nil {
 			return &FormatError{number, err.Error()}
@@ -95,10 +95,12 @@ func (m *Match) add(x *exportedGame) error {
 	switch {
 	case err != nil:
 		return err
+	case x.Game < 0:
+		return fmt.Errorf("game %d: numbers begin with 0", x.Game)
 	case m.Compensations != nil || len(m.Games) >= maxGames:
 		return errors.New("more games than a match has, or one after the compensations")
 	case x.Game == 0:
-		m.Compensations = g.Log
+		m.Compensations, m.CompensationsInclusion = g.Log, g.Inclusion
 	default:
 		m.Games = append(m.Games, g)
 	}
