@@ -48,7 +48,7 @@ var commands = []command{
 	{"import", "replay text records and judge their results", importRecords},
 	{"export", "write ended games as a server has them to a file", export},
 	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
-	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
+	{"log", "make or show a key of the log of finished games; audit it; let a restored database sign on", gameLog},
 	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},
