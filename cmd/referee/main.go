@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"referee.example/internal/app"
-	"referee.example/internal/tlog"
+	"referee.example/internal/witness"
 )
 
 // Exit codes.
@@ -90,15 +90,13 @@ func run(ctx context.Context, call invocation) int {
 func report(out io.Writer, name string, err error) int {
 	var usage *usageError
 	var config *app.ConfigError
-	var fork *tlog.ForkError
-	var rollback *tlog.RollbackError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
 		tell(out, "referee %s: %v\n", name, err)
 		return exitUsage
-	case errors.As(err, &fork) || errors.As(err, &rollback):
+	case witness.Contradicts(err):
 		tell(out, "referee %s: %v\n", name, err)
 		return exitForked
 	default:
