@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
@@ -225,4 +226,44 @@ func TestAnOutageInWhichAMoveWasMade(t *testing.T) {
 	a.check("paused while another match went on", quiet, &Finding{Game: 1, Seq: a.seq(quiet, 1, referee.EventClockPaused, 1), What: "outage"})
 	a.exec(`DELETE FROM events WHERE match_id = $1 AND event_time > $2`, pgID(busy.state.ID), at2(quiet.now-8*second+3*second))
 	a.check("paused while nothing happened", quiet, nil)
+}
+
+// TestExportedCompensationsAreProved: the line of game 0 has a proof of the head
+// that the log has of it, which covers the compensation that was made last.
+func TestExportedCompensationsAreProved(t *testing.T) {
+	a := newArchive(t)
+	record, err := a.store.Record(t.Context(), a.whole.state.ID)
+	a.must(err)
+	logged, err := Look(t.Context(), tlog.NewLog(a.store), record, a.finals.public)
+	a.must(err)
+	check := func(name string, proofs Proofs, want string) {
+		t.Helper()
+		var file bytes.Buffer
+		for _, game := range Export(record, proofs) {
+			file.Write(append(game.JSON, '\n'))
+		}
+		found := []string{}
+		a.must(Read(&file, func(m *Match) error {
+			for _, f := range Check(m, a.finals.public).Findings {
+				found = append(found, f.String())
+			}
+			return nil
+		}))
+		if len(found) > 0 && want == "" || want != "" && (len(found) != 1 || !strings.HasPrefix(found[0], want)) {
+			t.Errorf("%s: found %q", name, found)
+		}
+	}
+	check("as it was played", logged.ByGame(record), "")
+	without := logged.ByGame(record)
+	delete(without, 0)
+	check("without a proof", without, "compensations, event 2: inclusion: expected a proof")
+	other := logged.ByGame(record)
+	other[0] = other[1]
+	check("with the proof of a game", other, "compensations, event 2: inclusion: expected the game's head")
+	rewritten := a.log(a.whole, 0)
+	rewritten[0].Principal, rewritten[1].Principal = 3, 4
+	a.write(a.whole, 0, rewritten, 0)
+	record, err = a.store.Record(t.Context(), a.whole.state.ID)
+	a.must(err)
+	check("rewritten", logged.ByGame(record), "compensations, event 2: inclusion: expected the game's head")
 }
