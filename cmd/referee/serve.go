@@ -13,7 +13,7 @@ import (
 const telemetryTimeout = 5 * time.Second
 
 func serve(ctx context.Context, call invocation) error {
-	config, err := app.ParseConfig(call.arguments, call.getenv, call.out)
+	config, err := app.ParseConfig("serve", call.arguments, call.getenv, call.out)
 	if err != nil {
 		return err
 	}

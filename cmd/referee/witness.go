@@ -19,14 +19,17 @@ func witnessLog(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("witness", flag.ContinueOnError)
 	address := flags.String("addr", defaultAddress, "`address` of the server")
 	tls := flags.Bool("tls", false, "speak TLS, as to a proxy before the server")
-	token := flags.String("token", "", "bearer `token` of any scope; by default that of REFEREE_TOKEN")
+	token := flags.String("token", "", "bearer `token` of any scope, for --games of scope audit and every platform; by default that of REFEREE_TOKEN")
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	keyFile := flags.String("key-file", "", "`file` of the witness's own key, made with log key --witness")
+	games := flags.String("games", "", "`file` of the games it has seen, 26 bytes each: look for games that are logged twice, not at hashes only")
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
 	files, err := call.parseWith(flags, " FILE\n\n"+
 		"Fetches the log's checkpoint, checks that it contains the one in FILE, cosigns it and keeps it\n"+
 		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.fork or\n"+
-		"FILE.rollback.")
+		"FILE.rollback. With --games it reads the entries that it has not seen too, and does the same, with\n"+
+		"FILE.second, if they are not those of the tree or a game is among them twice. The first time that\n"+
+		"is the whole log: give it a --timeout.")
 	if err != nil {
 		return err
 	}
@@ -36,7 +39,7 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if len(files) != 1 || *token == "" || *logKey == "" || *keyFile == "" {
 		return &usageError{"--log-key, --key-file, a token and one FILE are needed"}
 	}
-	w, err := newWitness(*logKey, *keyFile, files[0])
+	w, err := newWitness(*logKey, *keyFile, files[0], *games)
 	if err != nil {
 		return err
 	}
@@ -56,10 +59,14 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	return say(call.out, "%s: %d games, root %s, cosigned in %s\n", oneLine(seen.Origin), seen.Size, seen.Root, oneLine(files[0]))
+	checked := "hashes only: --games reads the games too"
+	if *games != "" {
+		checked = "no game is among them twice"
+	}
+	return say(call.out, "%s: %d entries, root %s, cosigned in %s (%s)\n", oneLine(seen.Origin), seen.Size, seen.Root, oneLine(files[0]), checked)
 }
 
-func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {
+func newWitness(logKey, keyFile, file, games string) (*witness.Witness, error) {
 	log, err := tlog.ParsePublic(logKey)
 	if err != nil {
 		return nil, &usageError{err.Error()}
@@ -68,5 +75,5 @@ func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &witness.Witness{Log: log, Key: key, File: file}, nil
+	return &witness.Witness{Log: log, Key: key, File: file, Games: games}, nil
 }

@@ -65,7 +65,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	public, err := tlog.ParsePublic(logKey.Public())
+	public, err := config.logKeys(logKey.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	}
 	a.serve(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
-		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKey: public, Access: access, TLS: certificates.server(),
+		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server(),
 		Reflection: config.Reflection, Logger: logger,
 	}, tlog.NewSequencer(opened, logKey))
 	a.measured, err = a.measure()

@@ -32,6 +32,9 @@ type Config struct {
 	Keys string
 	// LogKeyFile names a file with the key that signs the log of finished games.
 	LogKeyFile string
+	// LogOtherKeys are public keys that the log has had or is about to have, with
+	// spaces between: VerifyGame takes checkpoints by them too.
+	LogOtherKeys string
 	// TokenFile names the JSON file of the bearer tokens that are known.
 	TokenFile string
 	// JWKSFile names the JSON Web Key Set of an issuer whose signed tokens are
@@ -76,18 +79,19 @@ type ConfigError struct{ Setting, Problem string }
 
 func (e *ConfigError) Error() string { return e.Setting + ": " + e.Problem }
 
-// ParseConfig reads the settings from flags, then the environment, then the
+// ParseConfig reads the settings of a command from flags, then the environment, then the
 // defaults, and checks them. It returns flag.ErrHelp when the arguments ask for
 // help, which has then been written to out, and *ConfigErrors otherwise, joined.
-func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) (Config, error) {
+func ParseConfig(command string, arguments []string, getenv func(string) string, out io.Writer) (Config, error) {
 	c := Config{Keys: getenv(keysVariable)}
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.Listen, "listen", ":50051", "TCP `address` of the gRPC port")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
 	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
+	flags.StringVar(&c.LogOtherKeys, "log-other-keys", "", "public `keys` that the log has had before or is about to have, with spaces between; VerifyGame takes checkpoints by them too")
 	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
 	flags.StringVar(&c.JWKSFile, "jwks-file", "", "`file` of an issuer's public keys (JSON Web Key Set), whose signed tokens are accepted too")
 	flags.StringVar(&c.JWTIssuer, "jwt-issuer", "", "`name` that signed tokens must have as iss")
@@ -147,8 +151,8 @@ func kindOf(f *flag.Flag) string {
 }
 
 func describeFlags(flags *flag.FlagSet, out io.Writer) {
-	_, _ = fmt.Fprintf(out, "Usage: referee serve [flags]\n\nEach flag has a variable of the environment, "+
-		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", variableOf("max-conns"), "max-conns", keyHelp)
+	_, _ = fmt.Fprintf(out, "Usage: referee %s [flags]\n\nEach flag has a variable of the environment, "+
+		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", flags.Name(), variableOf("max-conns"), "max-conns", keyHelp)
 	flags.PrintDefaults()
 }
 
@@ -166,6 +170,8 @@ func (c Config) Validate() error {
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
 	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
+	_, err := c.logKeys()
+	refuse(err != nil, "log-other-keys", "must be public keys as referee log key prints them, with spaces between")
 	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
 	refuse(c.JWKSFile != "" && (c.JWTIssuer == "" || c.JWTAudience == ""), "jwks-file", "needs --jwt-issuer and --jwt-audience beside it")
 	refuse(c.JWKSFile == "" && (c.JWTIssuer != "" || c.JWTAudience != ""), "jwks-file", "must name a file when --jwt-issuer or --jwt-audience is set")
@@ -191,9 +197,9 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s "+
+	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
 		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile,
+		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
 		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 

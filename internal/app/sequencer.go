@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -33,12 +34,21 @@ func sequence(ctx context.Context, s *tlog.Sequencer, logger *slog.Logger) {
 			return
 		case err != nil && err.Error() != trouble:
 			trouble = err.Error()
-			logger.Error("the log of finished games is held up", "error", err)
+			logger.Error(complaint(err), "error", err)
 		case err == nil && trouble != "":
 			trouble = ""
 			logger.Info("the log of finished games goes on")
 		}
 	}
+}
+
+// complaint says what an error of a step means to an operator.
+func complaint(err error) string {
+	var queued *tlog.QueueError
+	if errors.As(err, &queued) {
+		return "the queue of the log of finished games has what no ending explains: referee log audit"
+	}
+	return "the log of finished games is held up"
 }
 
 func step(ctx context.Context, s *tlog.Sequencer) error {

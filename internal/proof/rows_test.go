@@ -16,7 +16,7 @@ func (h *house) tables() []string {
 	rows, err := h.pool.Query(h.ctx, `
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-	AND c.relname NOT IN ('heartbeat', 'outages', 'finished_games', 'log_entries', 'log_hashes', 'log_head', 'schema_migrations')
+	AND c.relname NOT IN ('heartbeat', 'outages', 'finished_games', 'made_compensations', 'log_entries', 'log_hashes', 'log_head', 'schema_migrations')
 ORDER BY 1`)
 	must(h.t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])

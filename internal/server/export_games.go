@@ -93,11 +93,11 @@ func (e *export) match(ctx context.Context, id referee.ID, after int) error {
 	if err != nil {
 		return err
 	}
-	proofs, err := e.service.proofs(ctx, record)
+	logged, err := verify.Look(ctx, e.service.gameLog, record, e.service.logKeys...)
 	if err != nil {
 		return err
 	}
-	for _, game := range verify.Export(record, proofs) {
+	for _, game := range verify.Export(record, logged.ByGame(record)) {
 		key := referee.GameKey{Match: id, Game: game.Game}
 		if game.Game == 0 {
 			key.Game = lastOfMatch

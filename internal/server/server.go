@@ -57,9 +57,10 @@ type Config struct {
 	// Versions returns the versions of matches, those it knows.
 	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
 	Log      *tlog.Log // of finished games
-	// LogKey is the public key of that log; nil leaves its signatures unchecked.
-	LogKey note.Verifier
-	Access *Access // who may call, until SetAccess
+	// LogKeys are the public keys of that log: a log that changes its key has two
+	// for a while. None leaves its signatures unchecked.
+	LogKeys []note.Verifier
+	Access  *Access // who may call, until SetAccess
 	// TLS is the port's; nil for none.
 	TLS *tls.Config
 	// Reflection lets anybody ask for the contract.
@@ -89,7 +90,7 @@ type Server struct {
 	history referee.History
 	records referee.Records
 	gameLog *tlog.Log
-	logKey  note.Verifier
+	logKeys []note.Verifier
 	access  atomic.Pointer[Access]
 	ready   func(context.Context) error
 	log     *slog.Logger
@@ -110,7 +111,7 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKey: c.LogKey,
+		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKeys: c.LogKeys,
 		ready: c.Ready, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), limits: l,
 	}

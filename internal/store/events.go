@@ -95,7 +95,7 @@ func scanEvent(row pgx.CollectableRow, id referee.ID) (referee.Event, error) {
 		return e, err
 	}
 	if len(hash) != len(e.Hash) {
-		return e, fmt.Errorf("event %d of game %d has a hash of %d bytes", e.Seq, e.Game, len(hash))
+		return e, &referee.UnreadableError{Table: "events", Column: "hash", Problem: fmt.Sprintf("%d bytes", len(hash))}
 	}
 	e.Time, e.RequestID, e.Hash = instant(at), request.Bytes, [32]byte(hash)
 	e.Clocks, e.ClientHash, e.Detail = orNil(e.Clocks), orNil(e.ClientHash), orNil(e.Detail)

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,9 +24,10 @@ WHERE platform = $1 AND player_id = ANY ($2) AND match_id = $3 ORDER BY seat`
 	sqlRecordedState = `
 SELECT version, state, deadline, wake_at, outages_after FROM match_states WHERE match_id = $1`
 	sqlRecordedGames = `
-SELECT game, status, commitment, sealed_seed, started_at, coalesce(first_seat, 0), balances, hold_ids, player_seeds, root,
-	ended_at, coalesce(end_reason, 0), coalesce(winners, 0), coalesce(void, false), coalesce(first_ply, 0),
-	coalesce(last_ply, 0), coalesce(plies, 0), captures::bigint[], coalesce(disconnected, 0), server_seed, head_hash
+SELECT game, status, commitment, sealed_seed, started_at, coalesce(first_seat, 0) AS first_seat, balances, hold_ids, player_seeds, root,
+	ended_at, coalesce(end_reason, 0) AS end_reason, coalesce(winners, 0) AS winners, coalesce(void, false) AS void,
+	coalesce(first_ply, 0) AS first_ply, coalesce(last_ply, 0) AS last_ply, coalesce(plies, 0) AS plies,
+	captures::bigint[], coalesce(disconnected, 0) AS disconnected, server_seed, head_hash
 FROM games WHERE match_id = $1 ORDER BY game`
 	sqlRecordedEvents      = `SELECT ` + eventColumns + ` FROM events WHERE match_id = $1 ORDER BY game, seq`
 	sqlRecordedSettlements = `
@@ -37,8 +41,9 @@ SELECT from_at, until_at FROM outages WHERE until_at > $1 AND ($2::timestamptz I
 )
 
 // Record returns everything about a match as its rows say, all read at one
-// instant; referee.ErrNotFound if there is no such match. What it reads it does
-// not judge.
+// instant; referee.ErrNotFound if there is no such match, a
+// *referee.UnreadableError for a value that no referee writes. What it reads it
+// does not judge.
 func (s *Store) Record(ctx context.Context, id referee.ID) (*referee.Record, error) {
 	r := &referee.Record{}
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -57,7 +62,8 @@ type recordReader struct {
 
 func (q *recordReader) all(r *referee.Record) error {
 	for _, read := range []func(*referee.Record) error{
-		q.match, q.state, q.participants, q.games, q.events, q.settlements, q.lines, q.outages, q.ruleset, q.principals,
+		q.match, q.state, q.participants, q.games, q.events, q.settlements, q.lines, q.outages,
+		q.ruleset, q.principals, q.entries, q.contradictions, q.time,
 	} {
 		if err := read(r); err != nil {
 			return err
@@ -66,13 +72,14 @@ func (q *recordReader) all(r *referee.Record) error {
 	return nil
 }
 
-// each reads all rows of a query about the match.
-func each[T any](q *recordReader, scan func(pgx.CollectableRow) (T, error), query string, arguments ...any) ([]T, error) {
+// each reads all rows of a query about the match, from a table.
+func each[T any](q *recordReader, table string, scan func(pgx.CollectableRow) (T, error), query string, arguments ...any) ([]T, error) {
 	rows, err := q.tx.Query(q.ctx, query, arguments...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, scan)
+	found, err := pgx.CollectRows(rows, scan)
+	return found, unreadable(table, err)
 }
 
 func instantOrZero(t *time.Time) clock.Time {
@@ -91,7 +98,7 @@ func (q *recordReader) match(r *referee.Record) error {
 		&m.EngineVersion, &m.Status, &m.Winners, &m.FirstSeat, &m.Platform, &m.ExternalRef, &m.TableRef,
 		&m.RulesetID, &m.RulesetHash, &m.Players, &m.EndNote)
 	m.Created, m.Ended = instant(created), instantOrZero(ended)
-	return err
+	return unreadable("matches", err)
 }
 
 func (q *recordReader) state(r *referee.Record) error {
@@ -99,11 +106,14 @@ func (q *recordReader) state(r *referee.Record) error {
 	var deadline, wake, outages *time.Time
 	err := q.tx.QueryRow(q.ctx, sqlRecordedState, uuid(q.id)).Scan(&s.Version, &s.Snapshot, &deadline, &wake, &outages)
 	s.Deadline, s.WakeAt, s.OutagesAfter = instantOrZero(deadline), instantOrZero(wake), instantOrZero(outages)
-	return err
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil // what is missing is for the judge to say
+	}
+	return unreadable("match_states", err)
 }
 
 func (q *recordReader) participants(r *referee.Record) (err error) {
-	r.Participants, err = each(q, func(row pgx.CollectableRow) (p referee.Participant, err error) {
+	r.Participants, err = each(q, "participants", func(row pgx.CollectableRow) (p referee.Participant, err error) {
 		err = row.Scan(&p.Platform, &p.Player, &p.Seat)
 		return p, err
 	}, sqlRecordedParticipants, r.Match.Platform, r.Match.Players, uuid(q.id))
@@ -111,7 +121,7 @@ func (q *recordReader) participants(r *referee.Record) (err error) {
 }
 
 func (q *recordReader) games(r *referee.Record) (err error) {
-	r.Games, err = each(q, func(row pgx.CollectableRow) (g referee.RecordedGame, err error) {
+	r.Games, err = each(q, "games", func(row pgx.CollectableRow) (g referee.RecordedGame, err error) {
 		var started, ended *time.Time
 		err = row.Scan(&g.Game, &g.Status, &g.Commitment, &g.Sealed, &started, &g.FirstSeat, &g.Balances, &g.HoldIDs,
 			&g.PlayerSeeds, &g.Root, &ended, &g.Outcome.Reason, &g.Outcome.Winners, &g.Outcome.Void, &g.Outcome.FirstPly,
@@ -123,8 +133,12 @@ func (q *recordReader) games(r *referee.Record) (err error) {
 }
 
 func (q *recordReader) events(r *referee.Record) error {
-	events, err := each(q, func(row pgx.CollectableRow) (referee.Event, error) {
-		return scanEvent(row, q.id)
+	events, err := each(q, "events", func(row pgx.CollectableRow) (referee.Event, error) {
+		e, err := scanEvent(row, q.id)
+		if err != nil {
+			err = fmt.Errorf("event %d of game %d: %w", e.Seq, e.Game, err)
+		}
+		return e, errors.Join(err, within("events", "game", e.Game, 0, math.MaxInt16))
 	}, sqlRecordedEvents, uuid(q.id))
 	if err != nil {
 		return err
@@ -140,7 +154,7 @@ func (q *recordReader) events(r *referee.Record) error {
 }
 
 func (q *recordReader) settlements(r *referee.Record) (err error) {
-	r.Settlements, err = each(q, func(row pgx.CollectableRow) (s referee.RecordedSettlement, err error) {
+	r.Settlements, err = each(q, "settlements", func(row pgx.CollectableRow) (s referee.RecordedSettlement, err error) {
 		var id [16]byte
 		var settled time.Time
 		err = row.Scan(&s.Game, &s.Compensates, &id, &s.Multiple, &s.LoserCaptures, &settled)
@@ -162,7 +176,7 @@ func (q *recordReader) lines(r *referee.Record) error {
 		var compensates bool
 		var line referee.RecordedLine
 		if err := rows.Scan(&game, &compensates, &line.Payer, &line.Payee, &line.Amount, &line.Why); err != nil {
-			return err
+			return unreadable("settlement_lines", err)
 		}
 		s := r.Settlement(game, compensates)
 		if s == nil {
@@ -175,7 +189,7 @@ func (q *recordReader) lines(r *referee.Record) error {
 }
 
 func (q *recordReader) outages(r *referee.Record) (err error) {
-	r.Outages, err = each(q, func(row pgx.CollectableRow) (referee.Outage, error) {
+	r.Outages, err = each(q, "outages", func(row pgx.CollectableRow) (referee.Outage, error) {
 		var from, until time.Time
 		err := row.Scan(&from, &until)
 		return referee.Outage{From: instant(from), Until: instant(until)}, err
@@ -191,7 +205,7 @@ func (q *recordReader) ruleset(r *referee.Record) error {
 			hash = created.RulesetHash[:]
 		}
 	}
-	contents, err := each(q, pgx.RowTo[string], sqlRuleset, hash)
+	contents, err := each(q, "rulesets", pgx.RowTo[string], sqlRuleset, hash)
 	if len(contents) > 0 {
 		r.Ruleset = []byte(contents[0])
 	}
@@ -219,7 +233,7 @@ func (q *recordReader) principals(r *referee.Record) error {
 		var id int32
 		var name string
 		if err := rows.Scan(&id, &name); err != nil {
-			return err
+			return unreadable("principals", err)
 		}
 		r.Principals[id] = name
 	}

@@ -1137,7 +1137,8 @@ type GetCheckpointResponse struct {
 	// C2SP tlog-checkpoint: a note of origin, size and root, signed by the log with
 	// Ed25519. Verify it with the log's key, which the operator publishes.
 	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
-	// Games in the log that it signs.
+	// Entries in the log that it signs: one a game, and one for each compensation
+	// that was made.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// Consistency proof (RFC 6962, section 2.1.2) from from_size to size: SHA-256
 	// hashes. Empty where the sizes are equal or from_size is 0.
@@ -1272,12 +1273,14 @@ func (x *ProveGameRequest) GetSize() int64 {
 
 // ProveGameResponse proves that a game is in the log. The leaf is SHA-256 over a
 // zero byte, then "referee.v1 finished game" and a zero byte, the match id (16
-// bytes), the game (2, big-endian) and the hash of its last event (32).
+// bytes), the game (2, big-endian) and the hash of its last event (32). A game has
+// one leaf. Leaves of game 0 are of the match's log of compensations: one for each
+// that was made, with that log's hash then; ExportGames proves the last.
 type ProveGameResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The last checkpoint, as GetCheckpoint returns it; empty when a size was named.
 	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
-	// Games in the tree that the proof is for.
+	// Entries in the tree that the proof is for.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// Position of the game in the log, from 0.
 	Index int64 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
@@ -1597,7 +1600,8 @@ type Finding struct {
 	// Event at fault; 0 for the game as a whole. In game 0 it is one of the log of
 	// compensations.
 	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// What is at fault, such as "hash", "turned" or "settlement.lines[0].amount".
+	// What is at fault, such as "hash", "turned", "settlement.lines[0].amount" or,
+	// of the log of finished games, "inclusion" and "log_entries.head_hash".
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
 	// What had to be there, for people: in quotes where the record has characters
 	// that can't be printed, and cut if it is longer than 1000 bytes.

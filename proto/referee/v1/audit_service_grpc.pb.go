@@ -54,7 +54,8 @@ type AuditServiceClient interface {
 	FindMatch(ctx context.Context, in *AuditServiceFindMatchRequest, opts ...grpc.CallOption) (*AuditServiceFindMatchResponse, error)
 	// GetCheckpoint returns the signed head of the log of finished games, and
 	// proves that a head held before is part of it. Every ended game enters the log
-	// within ten seconds, also a void one and one that was never started.
+	// within ten seconds, also a void one and one that was never started; and so
+	// does every compensation that was made.
 	GetCheckpoint(ctx context.Context, in *GetCheckpointRequest, opts ...grpc.CallOption) (*GetCheckpointResponse, error)
 	// ProveGame proves that a game is in the log as it ended.
 	ProveGame(ctx context.Context, in *ProveGameRequest, opts ...grpc.CallOption) (*ProveGameResponse, error)
@@ -62,9 +63,9 @@ type AuditServiceClient interface {
 	GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same. Of a game that still runs it tells whether
-	// the sealed seed is the one committed to, and nothing that depends on a piece
-	// that lies face down.
+	// the rows that say the same, and its place in the log of finished games. Of a
+	// game that still runs it tells whether the sealed seed is the one committed to,
+	// and nothing that depends on a piece that lies face down.
 	VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
 	// programs check without the service: whole matches, newest first, the games
@@ -212,7 +213,8 @@ type AuditServiceServer interface {
 	FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error)
 	// GetCheckpoint returns the signed head of the log of finished games, and
 	// proves that a head held before is part of it. Every ended game enters the log
-	// within ten seconds, also a void one and one that was never started.
+	// within ten seconds, also a void one and one that was never started; and so
+	// does every compensation that was made.
 	GetCheckpoint(context.Context, *GetCheckpointRequest) (*GetCheckpointResponse, error)
 	// ProveGame proves that a game is in the log as it ended.
 	ProveGame(context.Context, *ProveGameRequest) (*ProveGameResponse, error)
@@ -220,9 +222,9 @@ type AuditServiceServer interface {
 	GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same. Of a game that still runs it tells whether
-	// the sealed seed is the one committed to, and nothing that depends on a piece
-	// that lies face down.
+	// the rows that say the same, and its place in the log of finished games. Of a
+	// game that still runs it tells whether the sealed seed is the one committed to,
+	// and nothing that depends on a piece that lies face down.
 	VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
 	// programs check without the service: whole matches, newest first, the games
