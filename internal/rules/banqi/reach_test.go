@@ -212,6 +212,11 @@ func TestVocabulary(t *testing.T) {
 			t.Errorf("%s is read as %d, %v", SquareName(square), again, err)
 		}
 	}
+	for _, name := range []string{"", "a", "@1", "e1", "a0", "a9", "1a", "A1", "a11", "a1 "} {
+		if square, err := ParseSquare(name); !errors.Is(err, ErrSquare) || square != rules.NoSquare {
+			t.Errorf("%q is read as the square %d, %v", name, square, err)
+		}
+	}
 	if SquareName(0)+SquareName(1)+SquareName(31)+SquareName(32) != "a1b1d8??" {
 		t.Error("squares are misnamed")
 	}
