@@ -67,13 +67,22 @@ func TestViewOfRequest(t *testing.T) {
 	}
 }
 
-// TestCanWinByChain: two captures in one turn may be what wins.
+// TestCanWinByChain: several captures in one turn may be what wins.
 func TestCanWinByChain(t *testing.T) {
-	for name, want := range map[string]bool{"open-chain": true, "standard": false} {
-		g := compiled(t, name)
-		s := position(t, g, "----/----/----/----/----/g---/G---/P--- black")
-		if got := g.canWin(&s); got != want {
-			t.Errorf("%s: %v", name, got)
+	for _, c := range []struct {
+		rules, position string
+		want            bool
+	}{
+		{"open-chain", "----/----/----/----/----/g---/G---/P--- black", true},
+		{"standard", "----/----/----/----/----/g---/G---/P--- black", false},
+		{"open-chain", "R---/----/----/----/----/g---/G---/P--- black", false}, // the chain leaves the chariot
+		{"open-chain", "----/----/----/----/g---/G---/P---/PP-- black", true},  // round the corner
+		{"open-chain", "----/----/----/----/g---/G---/P---/XP-- black", false}, // the way is barred
+	} {
+		g := compiled(t, c.rules)
+		s := position(t, g, c.position)
+		if got := g.canWin(&s); got != c.want {
+			t.Errorf("%s, %s: %v", c.rules, c.position, got)
 		}
 	}
 }
