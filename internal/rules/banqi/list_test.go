@@ -26,3 +26,15 @@ func TestListAppends(t *testing.T) {
 		}
 	}
 }
+
+// TestNotationRefuses: what is no action is none, however near it comes.
+func TestNotationRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "a", "a1 ", "e1", "a9", "(n)", "a1(", "a1n)", "a1(n", "a1(X)", "a1(q)", "a1[n)", "a1(n]", "(n)a1", "a1((n)",
+		"a1a2", "a1_a2", "a1-a", "a1-a9", "e1-a1", "a1-a22", "a1--a2", "a1-a2(n)(n)", "Stop", "stop(n)",
+	} {
+		if a, turned, err := ParseAction(text); err == nil || a != (rules.Action{}) || turned != rules.NoPiece {
+			t.Errorf("%q is read as %v, %d, %v", text, a, turned, err)
+		}
+	}
+}
