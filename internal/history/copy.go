@@ -73,7 +73,7 @@ var copyStatements = map[string]string{
 INSERT INTO matches (match_id, created_at, ended_at, stake, fee, scene_fee, disconnection_penalty, engine_version, status,
 	winners, first_seat, platform, external_ref, table_ref, ruleset_id, ruleset_hash, player_ids, end_note)
 SELECT c.match_id, o.created_at + c.shift, o.ended_at + c.shift, c.stake, o.fee, o.scene_fee, o.disconnection_penalty,
-	o.engine_version, o.status, o.winners, o.first_seat, c.platform, o.external_ref, c.table_ref, o.ruleset_id,
+	o.engine_version, o.status, o.winners, o.first_seat, c.platform, CASE WHEN c.n % 50 = 0 THEN 'order ' || c.n ELSE '' END, c.table_ref, o.ruleset_id,
 	o.ruleset_hash, c.players, o.end_note
 FROM copies c JOIN model_matches o ON o.match_id = c.model_id`,
 	"match_states": `
@@ -112,6 +112,11 @@ SELECT c.match_id, o.event_time + c.shift, o.seq, o.ply, o.principal, o.game, o.
 FROM copies c JOIN model_events o ON o.match_id = c.model_id WHERE c.n % $1::bigint = 0`,
 }
 
+// sqlExternalRefs has the references of those matches that have one.
+const sqlExternalRefs = `
+INSERT INTO external_refs (platform, external_ref, match_id)
+SELECT platform, 'order ' || n, match_id FROM copies WHERE n % 50 = 0`
+
 // What the triggers would have added, which are off while rows are copied.
 const (
 	sqlPairs = `
@@ -148,7 +153,7 @@ func (c *copier) copies(matches []played) error {
 			return fmt.Errorf("copying %s: %w", table, err)
 		}
 	}
-	if err := c.exec(sqlPairs + `;` + sqlEndedGames); err != nil {
+	if err := c.exec(sqlPairs + `;` + sqlEndedGames + `;` + sqlExternalRefs); err != nil {
 		return err
 	}
 	for _, statement := range resume {
@@ -158,7 +163,7 @@ func (c *copier) copies(matches []played) error {
 	}
 	// What autovacuum does in production: index-only scans need it.
 	return c.exec(`VACUUM (ANALYZE) matches, participants, pairs, ended_games, games, match_states, settlements,
-		settlement_lines, events`)
+		settlement_lines, external_refs, events`)
 }
 
 func (c *copier) exec(statement string, arguments ...any) error {

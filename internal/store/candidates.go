@@ -1,6 +1,10 @@
 package store
 
 import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 )
@@ -52,6 +56,25 @@ const (
 	amongEndedBy   = newestGames + `d.end_reason = @end_reason::smallint AND ` + inRangeOfGames
 	amongUndecided = newestGames + `d.result = @result::smallint AND d.result > 1 AND ` + inRangeOfGames
 )
+
+// sqlPlanByKey holds for one transaction. Statistics, which lag behind or are
+// none at all, may tell the planner to collect and sort where following an index
+// stops at the page's end; these queries are only ever right by key.
+const sqlPlanByKey = `
+SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort',
+	'enable_hashjoin', 'enable_mergejoin', 'enable_memoize', 'jit']) name`
+
+// list reads all rows of a list at once: those that the page has, and one.
+func list[T any](ctx context.Context, s *Store, query string, arguments pgx.NamedArgs, scan pgx.RowToFunc[T]) (listed []T, err error) {
+	batch := &pgx.Batch{} // a transaction, in one round trip
+	batch.Queue(sqlPlanByKey)
+	batch.Queue(query, arguments).Query(func(rows pgx.Rows) error {
+		listed, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	err = s.send(ctx, "list", batch)
+	return listed, err
+}
 
 // driver chooses the candidates by a filter's own fields, nothing if it has none
 // but the platform. Platforms own their players, tables and endings, so that a

@@ -78,7 +78,7 @@ const (
 			WHEN 4 THEN g.status <> 4
 			ELSE false
 		END`
-	listedGame = `
+	gamesAmong = `
 SELECT c.match_id, c.n, c.game AS candidate, g.game, g.platform, g.player_ids, g.ruleset_id, g.stake, g.status, g.end_reason, g.winners, g.void,
 	g.first_ply, g.last_ply, g.plies, g.started_at, g.ended_at
 FROM (`
@@ -100,15 +100,15 @@ LEFT JOIN LATERAL (
 WHERE g.game IS NOT NULL OR c.n = ` + examined + `
 ORDER BY c.match_id DESC, c.game DESC LIMIT @rows::integer`
 
-	sqlListGames           = listedGame + amongAll + gamesKept
-	sqlListGamesOfPlatform = listedGame + amongPlatform + gamesKept
-	sqlListGamesOfPlayer   = listedGame + amongPlayer + gamesKept
-	sqlListGamesOfPair     = listedGame + amongPair + gamesKept
-	sqlListGamesOfTable    = listedGame + amongTable + gamesKept
-	sqlListGamesOfRuleset  = listedGame + amongRuleset + gamesKept
-	sqlListGamesLive       = listedGame + amongLive + gamesKept
-	sqlListGamesEndedBy    = listedGame + amongEndedBy + gameKept
-	sqlListGamesUndecided  = listedGame + amongUndecided + gameKept
+	sqlListGames           = gamesAmong + amongAll + gamesKept
+	sqlListGamesOfPlatform = gamesAmong + amongPlatform + gamesKept
+	sqlListGamesOfPlayer   = gamesAmong + amongPlayer + gamesKept
+	sqlListGamesOfPair     = gamesAmong + amongPair + gamesKept
+	sqlListGamesOfTable    = gamesAmong + amongTable + gamesKept
+	sqlListGamesOfRuleset  = gamesAmong + amongRuleset + gamesKept
+	sqlListGamesLive       = gamesAmong + amongLive + gamesKept
+	sqlListGamesEndedBy    = gamesAmong + amongEndedBy + gameKept
+	sqlListGamesUndecided  = gamesAmong + amongUndecided + gameKept
 )
 
 // highestID is above every UUIDv7.
@@ -120,6 +120,14 @@ const idSlack = clock.Time(time.Hour / time.Microsecond)
 
 // endOfTime is the last instant that the referee knows (year 9999).
 const endOfTime = clock.Time(253_402_300_799_999_999)
+
+// matchRow is a candidate; Version is nil where only its id is told.
+type matchRow struct {
+	ID       [16]byte
+	N        int
+	Version  *int64
+	Snapshot []byte
+}
 
 // ListMatches returns a page of matches as they were committed last, newest
 // first, from the one after before on. next is where the page after it begins,
@@ -135,20 +143,10 @@ func (s *Store) ListMatches(ctx context.Context, f referee.HistoryFilter, status
 		return nil, next, err
 	}
 	arguments["status"], arguments["rows"] = int16(status), limit+1
-	rows, err := s.pool.Query(ctx, matchesDriver(f, status), arguments)
-	if err != nil {
-		return nil, next, wrap("list matches", err)
-	}
-	type row struct {
-		ID       [16]byte
-		N        int
-		Version  *int64
-		Snapshot []byte
-	}
 	// All rows first: a ruleset may have to be read on the way.
-	listed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+	listed, err := list(ctx, s, matchesDriver(f, status), arguments, pgx.RowToStructByPos[matchRow])
 	if err != nil {
-		return nil, next, wrap("list matches", err)
+		return nil, next, err
 	}
 	for i, row := range listed {
 		switch {
@@ -182,32 +180,32 @@ func (s *Store) ListGames(ctx context.Context, f referee.HistoryFilter, endedBy 
 	}
 	arguments["before_match"], arguments["before_game"] = uuid(before.Match), before.Game
 	arguments["end_reason"], arguments["result"], arguments["rows"] = int16(endedBy), int16(result), limit+1
-	rows, err := s.pool.Query(ctx, gamesDriver(f, endedBy, result), arguments)
+	listed, err := list(ctx, s, gamesDriver(f, endedBy, result), arguments, scanGameRow)
 	if err != nil {
-		return nil, next, wrap("list games", err)
+		return nil, next, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		game, last, err := scanGameRow(rows)
-		if err != nil {
-			return nil, next, wrap("list games", err)
-		}
-		if len(games) == limit {
+	for i, game := range listed {
+		if i == limit {
 			return games, games[limit-1].GameKey, nil
 		}
 		if game.Started != 0 {
-			games = append(games, game)
+			games = append(games, game.GameRow)
 		}
-		if last {
+		if game.last {
 			next = game.GameKey
 		}
 	}
-	return games, next, wrap("list games", rows.Err())
+	return games, next, nil
 }
 
-// scanGameRow reads a row of a list of games: a game, or only the key of a
-// candidate. It tells whether this is the last that may be examined.
-func scanGameRow(row pgx.CollectableRow) (g referee.GameRow, last bool, err error) {
+// listedGame is a game, or only the key of a candidate, which was not started
+// then. last tells that this is the last that may be examined.
+type listedGame struct {
+	referee.GameRow
+	last bool
+}
+
+func scanGameRow(row pgx.CollectableRow) (g listedGame, err error) {
 	var id [16]byte
 	var n int
 	var platform, ruleset *string
@@ -219,14 +217,14 @@ func scanGameRow(row pgx.CollectableRow) (g referee.GameRow, last bool, err erro
 	var started, ended *time.Time
 	err = row.Scan(&id, &n, &g.Game, &game, &platform, &g.Players, &ruleset, &stake, &status, &reason, &winners, &void,
 		&firstPly, &lastPly, &plies, &started, &ended)
-	g.Match, last = id, n == maxExamined
+	g.Match, g.last = id, n == maxExamined
 	if err != nil || game == nil {
-		return g, last, err
+		return g, err
 	}
 	g.Game, g.Platform, g.RulesetID, g.Stake, g.Status = *game, *platform, *ruleset, *stake, referee.GameStatus(*status)
 	g.Outcome = rules.Outcome{Reason: *reason, Winners: *winners, Void: *void, FirstPly: *firstPly, LastPly: *lastPly}
 	g.Plies, g.Started, g.Ended = *plies, instant(*started), instantOrZero(ended)
-	return g, last, nil
+	return g, nil
 }
 
 // filter returns the parameters of the candidates and of matchFilter, nil if

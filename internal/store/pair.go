@@ -84,6 +84,9 @@ func (s *Store) PairStatistics(ctx context.Context, f referee.HistoryFilter) (re
 	}
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		p.tx = tx
+		if _, err := tx.Exec(ctx, sqlPlanByKey); err != nil {
+			return err
+		}
 		if err := p.games(arguments); err != nil {
 			return err
 		}
