@@ -7,8 +7,10 @@
 -- waits for one holding the other could deadlock with either. So the second lock
 -- is not waited for; the first is let go and both are tried again.
 DO $$
+DECLARE
+    began timestamptz := clock_timestamp();
 BEGIN
-    FOR attempt IN 1 .. 200 LOOP
+    WHILE clock_timestamp() < began + interval '10 seconds' LOOP
         BEGIN
             LOCK TABLE matches IN SHARE ROW EXCLUSIVE MODE;
             LOCK TABLE games IN SHARE ROW EXCLUSIVE MODE NOWAIT;
