@@ -219,7 +219,7 @@ func (a *archive) lists(t *testing.T) {
 		}
 		for what, more := range map[string]pgx.NamedArgs{
 			"first page": {}, "stake that few have": {"min_stake": history.RareStake}, "stake that nobody has": {"min_stake": 1 << 40},
-			"half the time": {"until_time": a.middle.Format(time.RFC3339), "highest": idAt(a.middle)},
+			"half the time":         {"until_time": a.middle.Format(time.RFC3339), "highest": idAt(a.middle)},
 			"ruleset that few have": {"ruleset_id": history.RareRuleset}, "no such ruleset": {"ruleset_id": "none"},
 			"page of 200": {"rows": 201}, "small platform": {"platform": history.SmallPlatform},
 		} {
