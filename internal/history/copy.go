@@ -109,7 +109,7 @@ INSERT INTO events (match_id, event_time, seq, ply, principal, game, seat, kind,
 	captured, request_id, clocks, client_hash, detail, hash)
 SELECT c.match_id, o.event_time + c.shift, o.seq, o.ply, o.principal, o.game, o.seat, o.kind, o.action_kind, o.from_square,
 	o.to_square, o.turned, o.captured, o.request_id, o.clocks, o.client_hash, o.detail, o.hash
-FROM copies c JOIN model_events o ON o.match_id = c.model_id WHERE c.n % $1::bigint = 0`,
+FROM copies c JOIN model_events o ON o.match_id = c.model_id WHERE c.n > $1::bigint`,
 }
 
 // sqlExternalRefs has the references of those matches that have one.
@@ -242,7 +242,8 @@ func (c *copier) fill(table string) error {
 		if err != nil || c.events == 0 {
 			return err
 		}
-		return c.exec(statement, max(all/int64(c.events), 1))
+		without := 1 - float64(c.events)/float64(all)
+		return c.exec(statement, max(int64(without*float64(c.matches)), 0))
 	default:
 		return c.exec(statement)
 	}

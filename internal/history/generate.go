@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// Games is about how many games there are to be, that were started.
 	Games int
-	// Events is about how many events there are to be: those of every kth match,
+	// Events is about how many events there are to be: those of the newest matches,
 	// as far as there are so many.
 	Events int
 	// Each is how many matches are played of each model; 0 for 2.
