@@ -130,7 +130,7 @@ func playModels(ctx context.Context, url string, o Options, begin clock.Time) (m
 		each := min(o.Each, m.weight)
 		for n := range each {
 			at := begin + clock.Time(i*o.Each+n)*600*second
-			t, err := newTable(s, uint64(i*1000+n), at) //nolint:gosec // small
+			t, err := newTable(s, uint64(i*1000+n), at)
 			if err != nil {
 				return nil, 0, err
 			}

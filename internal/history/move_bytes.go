@@ -69,7 +69,7 @@ func MeasureMoves(ctx context.Context, url string, copies int) (b MoveBytes, err
 		return b, err
 	}
 	for seed := range uint64(3) {
-		t, err := newTable(s, seed, now-clock.Time(seed+1)*86_400*second) //nolint:gosec // small
+		t, err := newTable(s, seed, now-clock.Time(seed+1)*86_400*second)
 		if err != nil {
 			return b, err
 		}
