@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -145,4 +146,36 @@ func (d *desk) played(at clock.Time) {
 	d.disconnect(match, at+second)
 	s := d.load(match)
 	d.do(s, &referee.VoidMatch{Header: d.header(s, rules.NoSeat, false), Note: "test"}, at+2*second)
+}
+
+// TestMigratingAmongEndings migrates while an ending is half done: it holds games
+// and wants matches, as the migration wants both.
+func TestMigratingAmongEndings(t *testing.T) {
+	d := newDesk(t)
+	d.played(d.ago(time.Hour))
+	down, err := migrations.FS.ReadFile("000003_history.down.sql")
+	d.must(err)
+	up, err := migrations.FS.ReadFile("000003_history.up.sql")
+	d.must(err)
+	d.exec(string(down))
+	ending, err := d.pool.Begin(t.Context())
+	d.must(err)
+	_, err = ending.Exec(t.Context(), `UPDATE games SET status = status`)
+	d.must(err)
+	migrated := make(chan error, 1)
+	go func() {
+		_, err := d.pool.Exec(context.Background(), string(up))
+		migrated <- err
+	}()
+	for !ask[bool](d, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+		AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%What lists of the history%')`) {
+		d.must(t.Context().Err())
+	}
+	_, err = ending.Exec(t.Context(), `UPDATE matches SET status = status`)
+	d.must(err)
+	d.must(ending.Commit(t.Context()))
+	d.must(<-migrated)
+	if n := ask[int](d, `SELECT count(*) FROM ended_games`); n != 1 {
+		t.Errorf("%d ended games", n)
+	}
 }
