@@ -42,7 +42,7 @@ const (
 	// is the opponent in a tenth of those.
 	HeavyPlayer  = "p0000000"
 	SecondPlayer = "p0000001"
-	// Ruleset is that of most matches, RareRuleset that of one in a thousand.
+	// Ruleset is that of most matches, RareRuleset that of two in a thousand.
 	Ruleset     = "7club-standard"
 	RareRuleset = "gametower-dark-chain"
 	// Table has one match in ten thousand of a platform.
@@ -68,11 +68,11 @@ type model struct {
 const slots = 10_000
 
 var models = []model{
-	{Ruleset, byRules, 3300}, {Ruleset, byResignation, 2500}, {Ruleset, byTime, 1200}, {Ruleset, byDisconnection, 700},
-	{Ruleset, byAgreement, 200}, {Ruleset, byAllGone, 20}, {Ruleset, byVoid, 5}, {Ruleset, byAbandoning, 20}, {Ruleset, running, 5},
+	{Ruleset, byRules, 3260}, {Ruleset, byResignation, 2500}, {Ruleset, byTime, 1200}, {Ruleset, byDisconnection, 700},
+	{Ruleset, byAgreement, 200}, {Ruleset, byAllGone, 20}, {Ruleset, byVoid, 20}, {Ruleset, byAbandoning, 20}, {Ruleset, running, 20},
 	{"gametower-standard", byRules, 800}, {"gametower-standard", byResignation, 740},
 	{"baidu", byRules, 300}, {"baidu", byResignation, 200},
-	{RareRuleset, byRules, 10},
+	{RareRuleset, byRules, 20},
 }
 
 // played is a match that will be copied into some of the slots.

@@ -16,11 +16,11 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // TestGenerate reads what was generated as an auditor would.
 func TestGenerate(t *testing.T) {
 	db := pgtest.New(t)
-	size, err := history.Generate(t.Context(), db.URL, history.Options{Games: 20_000, Events: 20_000, Each: 1})
+	size, err := history.Generate(t.Context(), db.URL, history.Options{Games: 40_000, Events: 20_000, Each: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size.Games < 18_000 || size.Games > 22_000 || size.Events < 15_000 || size.Events > 50_000 || size.Matches*2 > size.Games {
+	if size.Games < 36_000 || size.Games > 44_000 || size.Events < 15_000 || size.Events > 50_000 || size.Matches*2 > size.Games {
 		t.Errorf("generated %+v", size)
 	}
 	s, err := store.Open(t.Context(), store.Config{URL: db.URL, MaxConns: 2})
@@ -51,8 +51,16 @@ func TestGenerate(t *testing.T) {
 		"voided":         {referee.HistoryFilter{Platform: history.Platform}, referee.MatchVoid},
 		"running":        {referee.HistoryFilter{Platform: history.Platform}, referee.MatchPlaying},
 	} {
-		if matches, _, err := s.ListMatches(t.Context(), list.filter, list.status, referee.ID{}, 10); err != nil || len(matches) == 0 {
-			t.Errorf("%s: %d matches, %v", what, len(matches), err)
+		found := 0
+		for page, before := 0, (referee.ID{}); page == 0 || before != (referee.ID{}); page++ {
+			matches, next, err := s.ListMatches(t.Context(), list.filter, list.status, before, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, before = found+len(matches), next
+		}
+		if found == 0 || found > int(size.Matches)/50 {
+			t.Errorf("%s: %d of %d matches", what, found, size.Matches)
 		}
 	}
 }

@@ -43,7 +43,7 @@ const (
 
 const (
 	second = clock.Time(time.Second / time.Microsecond)
-	// longest is when a match that found no end is left alone.
+	// longest is after how many games a match that found no end is left.
 	longest = 8
 )
 
@@ -79,11 +79,7 @@ func (t *table) play(ctx context.Context, r *referee.Rules, how ending) (id refe
 	}
 	for !t.state.Status.Over() && games < longest {
 		if how == byAbandoning && games == 1 {
-			err = t.do(&referee.AbandonMatch{Header: t.header(rules.NoSeat), Note: "out of points", Balances: []int64{100_000, 0}})
-			if err == nil {
-				err = t.commit(ctx, nil)
-			}
-			return t.state.ID, games, err
+			break
 		}
 		games++
 		if err = t.game(how); err == nil {
@@ -93,10 +89,23 @@ func (t *table) play(ctx context.Context, r *referee.Rules, how ending) (id refe
 			return id, games, fmt.Errorf("game %d ending by %s: %w", games, how, err)
 		}
 		if how == running {
-			break
+			return t.state.ID, games, nil
 		}
 	}
-	return t.state.ID, games, nil
+	if !t.state.Status.Over() {
+		err = t.leave(ctx)
+	}
+	return t.state.ID, games, err
+}
+
+// leave ends the match between games: a player is out of points.
+func (t *table) leave(ctx context.Context) error {
+	t.at += second
+	err := t.do(&referee.AbandonMatch{Header: t.header(rules.NoSeat), Note: "out of points", Balances: []int64{100_000, 0}})
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx, nil)
 }
 
 // id makes a UUID of the table's time.

@@ -20,7 +20,7 @@ import (
 	"referee.example/internal/store"
 )
 
-var games = flag.Int("games", 1_000_000, "games of the history that plans are made for")
+var games = flag.Int("games", 1_000_000, "games of the history that plans are made for, from 100,000 on")
 
 // gamesPerMatch is what no generated match exceeds, one that was not started
 // included.
