@@ -55,6 +55,12 @@ bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md
 	go build -o bin/bench ./internal/bench
 	bin/bench
 
+# Two databases, of a million games and of a tenth: about 8 GB of disk.
+.PHONY: bench-history
+bench-history: postgres ## measure the queries of a history of ten million events (docs/history-benchmarks.md)
+	go build -o bin/history-bench ./internal/history/bench
+	bin/history-bench
+
 .PHONY: bench-parts
 bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg

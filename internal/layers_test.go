@@ -40,6 +40,8 @@ var arrows = map[string][]string{
 	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
 	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "proto/referee/v1"},
+	"internal/history":       append([]string{"internal/referee", "internal/store"}, bottom...),
+	"internal/history/bench": {"internal/clock", "internal/devpg", "internal/history", "internal/referee", "internal/rules", "internal/store", "migrations"},
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
@@ -50,7 +52,7 @@ var arrows = map[string][]string{
 
 // outside are the packages that may import what begins so.
 var outside = map[string][]string{
-	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
+	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "internal/history", "internal/history/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
 	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "cmd/referee", "proto/referee/v1"},
 	"go.opentelemetry.io/":       {"internal/telemetry", "internal/app", "internal/server", "internal/store"},

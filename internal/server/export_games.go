@@ -67,7 +67,7 @@ func (e *export) matches(ctx context.Context, filter referee.HistoryFilter, afte
 		}
 	}
 	for before := after.Match; ; {
-		states, err := e.service.history.ListMatches(ctx, filter, 0, before, exportPage)
+		states, next, err := e.service.history.ListMatches(ctx, filter, 0, before, exportPage)
 		if err != nil {
 			return err
 		}
@@ -75,11 +75,11 @@ func (e *export) matches(ctx context.Context, filter referee.HistoryFilter, afte
 			if err := e.match(ctx, state.ID, 0); err != nil {
 				return err
 			}
-			before = state.ID
 		}
-		if len(states) < exportPage {
+		if next == (referee.ID{}) {
 			return nil
 		}
+		before = next
 	}
 }
 

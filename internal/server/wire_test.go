@@ -125,6 +125,8 @@ func (w *wire) history(id string) {
 		&refereev1.ListGamesResponse{})
 	w.call("recall_player", "east/auditor", refereev1.AuditService_RecallPlayer_FullMethodName,
 		&refereev1.RecallPlayerRequest{PlayerId: "ann"}, &refereev1.RecallPlayerResponse{})
+	w.call("get_pair_statistics", "east/auditor", refereev1.AuditService_GetPairStatistics_FullMethodName,
+		&refereev1.GetPairStatisticsRequest{PlayerId: "ann", OpponentId: "bob"}, &refereev1.GetPairStatisticsResponse{})
 	w.call("audit_find_match", "auditor", refereev1.AuditService_FindMatch_FullMethodName,
 		&refereev1.AuditServiceFindMatchRequest{Platform: "east", By: &refereev1.AuditServiceFindMatchRequest_ExternalRef{ExternalRef: "order 1"}},
 		&refereev1.AuditServiceFindMatchResponse{})

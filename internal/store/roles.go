@@ -22,6 +22,7 @@ var roleStatements = []string{
 	`GRANT SELECT, INSERT ON rulesets, matches, match_states, games, events, settlements, settlement_lines,
 		participants, create_requests, external_refs, principals, outages TO referee_server`,
 	`GRANT SELECT, INSERT ON log_entries, log_hashes TO referee_server`,
+	`GRANT SELECT ON pairs, ended_games TO referee_server`,
 	`GRANT SELECT, DELETE ON finished_games, made_compensations TO referee_server`,
 	`GRANT SELECT ON heartbeat, log_head, schema_migrations TO referee_server`,
 	`GRANT UPDATE (size, root, signed_size, checkpoint) ON log_head TO referee_server`,
@@ -32,7 +33,7 @@ var roleStatements = []string{
 		winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_server`,
 
-	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, external_refs,
+	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, pairs, ended_games, external_refs,
 		principals, heartbeat, outages, finished_games, made_compensations, log_entries, log_hashes, log_head,
 		schema_migrations TO referee_auditor`,
 	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,

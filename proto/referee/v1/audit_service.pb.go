@@ -83,7 +83,12 @@ func (ResultFilter) EnumDescriptor() ([]byte, []int) {
 	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{0}
 }
 
-// HistoryFilter narrows a list. Fields that are not set do not narrow it.
+// HistoryFilter narrows a list. Fields that are not set do not narrow it. All of
+// them go together. A list looks through what its most telling field finds: the
+// two players, the player, the table, those that have not ended, a rare ending,
+// the ruleset, the platform, all; in this order. What the other fields say is
+// found by looking. Where the platform is not named, only those that have not
+// ended are told from all.
 type HistoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Platform; the caller's own when empty. A caller of every platform must name
@@ -287,7 +292,8 @@ func (x *ListMatchesRequest) GetPageToken() string {
 // ListMatchesResponse is the answer of ListMatches.
 type ListMatchesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Matches, newest first.
+	// Matches, newest first. There may be fewer than page_size, even none, with
+	// more to come: the list is at its end where next_page_token is empty.
 	Matches []*Match `protobuf:"bytes,1,rep,name=matches,proto3" json:"matches,omitempty"`
 	// Token of the next page; empty when there is none.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -424,7 +430,9 @@ func (x *ListGamesRequest) GetPageToken() string {
 // ListGamesResponse is the answer of ListGames.
 type ListGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Games, newest first.
+	// Games, those of the newest match first and of it the last game first. There
+	// may be fewer than page_size, even none, with more to come: the list is at its
+	// end where next_page_token is empty.
 	Games []*GameListing `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
 	// Token of the next page; empty when there is none.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -880,7 +888,8 @@ func (x *RecallPlayerRequest) GetPlayerId() string {
 // RecallPlayerResponse is the answer of RecallPlayer.
 type RecallPlayerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The last ten games that were started, newest first, complete.
+	// The last ten games that were started, newest first, complete. They are looked
+	// for in the player's newest 2,000 matches.
 	Games []*GameRecord `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
 	// Database time of the answer.
 	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
@@ -932,6 +941,458 @@ func (x *RecallPlayerResponse) GetServerTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetPairStatisticsRequest asks for what two players did to each other.
+type GetPairStatisticsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty. A caller of every platform must name one.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// A player.
+	PlayerId string `protobuf:"bytes,2,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// Another player of the same platform.
+	OpponentId string `protobuf:"bytes,3,opt,name=opponent_id,json=opponentId,proto3" json:"opponent_id,omitempty"`
+	// Only matches created at or after; absent for all.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Only matches created before; absent for all.
+	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPairStatisticsRequest) Reset() {
+	*x = GetPairStatisticsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPairStatisticsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPairStatisticsRequest) ProtoMessage() {}
+
+func (x *GetPairStatisticsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPairStatisticsRequest.ProtoReflect.Descriptor instead.
+func (*GetPairStatisticsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetPairStatisticsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetOpponentId() string {
+	if x != nil {
+		return x.OpponentId
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
+}
+
+// GetPairStatisticsResponse is the answer of GetPairStatistics. It counts the
+// newest 1,000 matches of the pair in the time range.
+type GetPairStatisticsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Matches that both sat in, those of which no game was started too.
+	Matches uint32 `protobuf:"varint,1,opt,name=matches,proto3" json:"matches,omitempty"`
+	// Games between them that were started.
+	Games uint32 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	// Games of these that have not ended.
+	RunningGames uint32 `protobuf:"varint,3,opt,name=running_games,json=runningGames,proto3" json:"running_games,omitempty"`
+	// Games of these that were drawn.
+	DrawnGames uint32 `protobuf:"varint,4,opt,name=drawn_games,json=drawnGames,proto3" json:"drawn_games,omitempty"`
+	// Games of these that are void.
+	VoidGames uint32 `protobuf:"varint,5,opt,name=void_games,json=voidGames,proto3" json:"void_games,omitempty"`
+	// How the games ended, the most frequent first.
+	Endings []*EndReasonCount `protobuf:"bytes,6,rep,name=endings,proto3" json:"endings,omitempty"`
+	// When the first of the games was started; absent if there is none.
+	FirstGameTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_game_time,json=firstGameTime,proto3" json:"first_game_time,omitempty"`
+	// When the last of the games was started; absent if there is none.
+	LastGameTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_game_time,json=lastGameTime,proto3" json:"last_game_time,omitempty"`
+	// Each of the two: player_id, then opponent_id.
+	Players []*PairPlayerStatistics `protobuf:"bytes,9,rep,name=players,proto3" json:"players,omitempty"`
+	// Whether the time range has older matches, which are not counted. Ask for
+	// them with the create_time of the oldest that was counted as until_time.
+	More bool `protobuf:"varint,10,opt,name=more,proto3" json:"more,omitempty"`
+	// When the oldest match that was counted was created; absent if there is none.
+	OldestMatchTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=oldest_match_time,json=oldestMatchTime,proto3" json:"oldest_match_time,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPairStatisticsResponse) Reset() {
+	*x = GetPairStatisticsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPairStatisticsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPairStatisticsResponse) ProtoMessage() {}
+
+func (x *GetPairStatisticsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPairStatisticsResponse.ProtoReflect.Descriptor instead.
+func (*GetPairStatisticsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetPairStatisticsResponse) GetMatches() uint32 {
+	if x != nil {
+		return x.Matches
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetGames() uint32 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetRunningGames() uint32 {
+	if x != nil {
+		return x.RunningGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetDrawnGames() uint32 {
+	if x != nil {
+		return x.DrawnGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetVoidGames() uint32 {
+	if x != nil {
+		return x.VoidGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetEndings() []*EndReasonCount {
+	if x != nil {
+		return x.Endings
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetFirstGameTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstGameTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetLastGameTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastGameTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetPlayers() []*PairPlayerStatistics {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *GetPairStatisticsResponse) GetOldestMatchTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OldestMatchTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// EndReasonCount is how often games ended in one way.
+type EndReasonCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How.
+	Reason EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=referee.v1.EndReason" json:"reason,omitempty"`
+	// Games.
+	Games         uint32 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndReasonCount) Reset() {
+	*x = EndReasonCount{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndReasonCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndReasonCount) ProtoMessage() {}
+
+func (x *EndReasonCount) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndReasonCount.ProtoReflect.Descriptor instead.
+func (*EndReasonCount) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *EndReasonCount) GetReason() EndReason {
+	if x != nil {
+		return x.Reason
+	}
+	return EndReason_END_REASON_UNSPECIFIED
+}
+
+func (x *EndReasonCount) GetGames() uint32 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+// PairPlayerStatistics is one player's part in the games of a pair.
+type PairPlayerStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	PlayerId string `protobuf:"bytes,1,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// Games won.
+	Wins uint32 `protobuf:"varint,2,opt,name=wins,proto3" json:"wins,omitempty"`
+	// Pieces captured, in games that have ended, void ones too.
+	Captures uint32 `protobuf:"varint,3,opt,name=captures,proto3" json:"captures,omitempty"`
+	// Points received less points paid by the settlements of these matches, fees
+	// and compensations counted.
+	NetPoints int64 `protobuf:"varint,4,opt,name=net_points,json=netPoints,proto3" json:"net_points,omitempty"`
+	// The part of net_points that came from the other of the two.
+	NetPointsFromOther int64 `protobuf:"varint,5,opt,name=net_points_from_other,json=netPointsFromOther,proto3" json:"net_points_from_other,omitempty"`
+	// Think times; those of the newest 100 games that have ended, and in each of its
+	// first 2,000 events.
+	ThinkTimes    *ThinkTimes `protobuf:"bytes,6,opt,name=think_times,json=thinkTimes,proto3" json:"think_times,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PairPlayerStatistics) Reset() {
+	*x = PairPlayerStatistics{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PairPlayerStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PairPlayerStatistics) ProtoMessage() {}
+
+func (x *PairPlayerStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PairPlayerStatistics.ProtoReflect.Descriptor instead.
+func (*PairPlayerStatistics) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PairPlayerStatistics) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *PairPlayerStatistics) GetWins() uint32 {
+	if x != nil {
+		return x.Wins
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetCaptures() uint32 {
+	if x != nil {
+		return x.Captures
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetNetPoints() int64 {
+	if x != nil {
+		return x.NetPoints
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetNetPointsFromOther() int64 {
+	if x != nil {
+		return x.NetPointsFromOther
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetThinkTimes() *ThinkTimes {
+	if x != nil {
+		return x.ThinkTimes
+	}
+	return nil
+}
+
+// ThinkTimes sums up how long a player took for a ply: from the start of the
+// game, the ply or the ruling before it to the ply, less the time that an outage
+// of the service paused the clock. Plies that the server made are left out.
+type ThinkTimes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Plies.
+	Plies uint32 `protobuf:"varint,1,opt,name=plies,proto3" json:"plies,omitempty"`
+	// Mean in milliseconds, rounded down; 0 without plies, as what follows.
+	MeanMs int64 `protobuf:"varint,2,opt,name=mean_ms,json=meanMs,proto3" json:"mean_ms,omitempty"`
+	// Half of the plies took this long or less, in milliseconds, rounded down.
+	P50Ms int64 `protobuf:"varint,3,opt,name=p50_ms,json=p50Ms,proto3" json:"p50_ms,omitempty"`
+	// Nine in ten of the plies took this long or less, in milliseconds, rounded down.
+	P90Ms         int64 `protobuf:"varint,4,opt,name=p90_ms,json=p90Ms,proto3" json:"p90_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThinkTimes) Reset() {
+	*x = ThinkTimes{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThinkTimes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThinkTimes) ProtoMessage() {}
+
+func (x *ThinkTimes) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThinkTimes.ProtoReflect.Descriptor instead.
+func (*ThinkTimes) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ThinkTimes) GetPlies() uint32 {
+	if x != nil {
+		return x.Plies
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetMeanMs() int64 {
+	if x != nil {
+		return x.MeanMs
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetP50Ms() int64 {
+	if x != nil {
+		return x.P50Ms
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetP90Ms() int64 {
+	if x != nil {
+		return x.P90Ms
+	}
+	return 0
+}
+
 // AuditServiceFindMatchRequest finds a match.
 type AuditServiceFindMatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -950,7 +1411,7 @@ type AuditServiceFindMatchRequest struct {
 
 func (x *AuditServiceFindMatchRequest) Reset() {
 	*x = AuditServiceFindMatchRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1423,7 @@ func (x *AuditServiceFindMatchRequest) String() string {
 func (*AuditServiceFindMatchRequest) ProtoMessage() {}
 
 func (x *AuditServiceFindMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1436,7 @@ func (x *AuditServiceFindMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditServiceFindMatchRequest.ProtoReflect.Descriptor instead.
 func (*AuditServiceFindMatchRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{11}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AuditServiceFindMatchRequest) GetPlatform() string {
@@ -1041,7 +1502,7 @@ type AuditServiceFindMatchResponse struct {
 
 func (x *AuditServiceFindMatchResponse) Reset() {
 	*x = AuditServiceFindMatchResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1514,7 @@ func (x *AuditServiceFindMatchResponse) String() string {
 func (*AuditServiceFindMatchResponse) ProtoMessage() {}
 
 func (x *AuditServiceFindMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1527,7 @@ func (x *AuditServiceFindMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditServiceFindMatchResponse.ProtoReflect.Descriptor instead.
 func (*AuditServiceFindMatchResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{12}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AuditServiceFindMatchResponse) GetMatch() *Match {
@@ -1095,7 +1556,7 @@ type GetCheckpointRequest struct {
 
 func (x *GetCheckpointRequest) Reset() {
 	*x = GetCheckpointRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1568,7 @@ func (x *GetCheckpointRequest) String() string {
 func (*GetCheckpointRequest) ProtoMessage() {}
 
 func (x *GetCheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1581,7 @@ func (x *GetCheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckpointRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetCheckpointRequest) GetFromSize() int64 {
@@ -1151,7 +1612,7 @@ type GetCheckpointResponse struct {
 
 func (x *GetCheckpointResponse) Reset() {
 	*x = GetCheckpointResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1624,7 @@ func (x *GetCheckpointResponse) String() string {
 func (*GetCheckpointResponse) ProtoMessage() {}
 
 func (x *GetCheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1637,7 @@ func (x *GetCheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckpointResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetCheckpointResponse) GetCheckpoint() string {
@@ -1222,7 +1683,7 @@ type ProveGameRequest struct {
 
 func (x *ProveGameRequest) Reset() {
 	*x = ProveGameRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1234,7 +1695,7 @@ func (x *ProveGameRequest) String() string {
 func (*ProveGameRequest) ProtoMessage() {}
 
 func (x *ProveGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1708,7 @@ func (x *ProveGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProveGameRequest.ProtoReflect.Descriptor instead.
 func (*ProveGameRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProveGameRequest) GetMatchId() string {
@@ -1295,7 +1756,7 @@ type ProveGameResponse struct {
 
 func (x *ProveGameResponse) Reset() {
 	*x = ProveGameResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1768,7 @@ func (x *ProveGameResponse) String() string {
 func (*ProveGameResponse) ProtoMessage() {}
 
 func (x *ProveGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1781,7 @@ func (x *ProveGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProveGameResponse.ProtoReflect.Descriptor instead.
 func (*ProveGameResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ProveGameResponse) GetCheckpoint() string {
@@ -1372,7 +1833,7 @@ type GetLogTileRequest struct {
 
 func (x *GetLogTileRequest) Reset() {
 	*x = GetLogTileRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +1845,7 @@ func (x *GetLogTileRequest) String() string {
 func (*GetLogTileRequest) ProtoMessage() {}
 
 func (x *GetLogTileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +1858,7 @@ func (x *GetLogTileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogTileRequest.ProtoReflect.Descriptor instead.
 func (*GetLogTileRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetLogTileRequest) GetPath() string {
@@ -1419,7 +1880,7 @@ type GetLogTileResponse struct {
 
 func (x *GetLogTileResponse) Reset() {
 	*x = GetLogTileResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1892,7 @@ func (x *GetLogTileResponse) String() string {
 func (*GetLogTileResponse) ProtoMessage() {}
 
 func (x *GetLogTileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1905,7 @@ func (x *GetLogTileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogTileResponse.ProtoReflect.Descriptor instead.
 func (*GetLogTileResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{18}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetLogTileResponse) GetContent() []byte {
@@ -1468,7 +1929,7 @@ type VerifyGameRequest struct {
 
 func (x *VerifyGameRequest) Reset() {
 	*x = VerifyGameRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1941,7 @@ func (x *VerifyGameRequest) String() string {
 func (*VerifyGameRequest) ProtoMessage() {}
 
 func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1954,7 @@ func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyGameRequest.ProtoReflect.Descriptor instead.
 func (*VerifyGameRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{19}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *VerifyGameRequest) GetMatchId() string {
@@ -1529,7 +1990,7 @@ type VerifyGameResponse struct {
 
 func (x *VerifyGameResponse) Reset() {
 	*x = VerifyGameResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +2002,7 @@ func (x *VerifyGameResponse) String() string {
 func (*VerifyGameResponse) ProtoMessage() {}
 
 func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +2015,7 @@ func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyGameResponse.ProtoReflect.Descriptor instead.
 func (*VerifyGameResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{20}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *VerifyGameResponse) GetSound() bool {
@@ -1614,7 +2075,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +2087,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +2100,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{21}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Finding) GetGame() uint32 {
@@ -1692,7 +2153,7 @@ type ExportGamesRequest struct {
 
 func (x *ExportGamesRequest) Reset() {
 	*x = ExportGamesRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +2165,7 @@ func (x *ExportGamesRequest) String() string {
 func (*ExportGamesRequest) ProtoMessage() {}
 
 func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +2178,7 @@ func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGamesRequest.ProtoReflect.Descriptor instead.
 func (*ExportGamesRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{22}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportGamesRequest) GetMatchId() string {
@@ -1758,7 +2219,7 @@ type ExportGamesResponse struct {
 
 func (x *ExportGamesResponse) Reset() {
 	*x = ExportGamesResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +2231,7 @@ func (x *ExportGamesResponse) String() string {
 func (*ExportGamesResponse) ProtoMessage() {}
 
 func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +2244,7 @@ func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGamesResponse.ProtoReflect.Descriptor instead.
 func (*ExportGamesResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{23}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExportGamesResponse) GetMatchId() string {
@@ -1895,7 +2356,50 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x14RecallPlayerResponse\x12,\n" +
 	"\x05games\x18\x01 \x03(\v2\x16.referee.v1.GameRecordR\x05games\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime\"\x86\x01\n" +
+	"serverTime\"\xe8\x01\n" +
+	"\x18GetPairStatisticsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1b\n" +
+	"\tplayer_id\x18\x02 \x01(\tR\bplayerId\x12\x1f\n" +
+	"\vopponent_id\x18\x03 \x01(\tR\n" +
+	"opponentId\x127\n" +
+	"\tfrom_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\"\xc1\x04\n" +
+	"\x19GetPairStatisticsResponse\x12\x18\n" +
+	"\amatches\x18\x01 \x01(\rR\amatches\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\rR\x05games\x12#\n" +
+	"\rrunning_games\x18\x03 \x01(\rR\frunningGames\x12\x1f\n" +
+	"\vdrawn_games\x18\x04 \x01(\rR\n" +
+	"drawnGames\x12\x1d\n" +
+	"\n" +
+	"void_games\x18\x05 \x01(\rR\tvoidGames\x124\n" +
+	"\aendings\x18\x06 \x03(\v2\x1a.referee.v1.EndReasonCountR\aendings\x12B\n" +
+	"\x0ffirst_game_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rfirstGameTime\x12@\n" +
+	"\x0elast_game_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\flastGameTime\x12:\n" +
+	"\aplayers\x18\t \x03(\v2 .referee.v1.PairPlayerStatisticsR\aplayers\x12\x12\n" +
+	"\x04more\x18\n" +
+	" \x01(\bR\x04more\x12F\n" +
+	"\x11oldest_match_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x0foldestMatchTime\x12;\n" +
+	"\vserver_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"U\n" +
+	"\x0eEndReasonCount\x12-\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x15.referee.v1.EndReasonR\x06reason\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\rR\x05games\"\xee\x01\n" +
+	"\x14PairPlayerStatistics\x12\x1b\n" +
+	"\tplayer_id\x18\x01 \x01(\tR\bplayerId\x12\x12\n" +
+	"\x04wins\x18\x02 \x01(\rR\x04wins\x12\x1a\n" +
+	"\bcaptures\x18\x03 \x01(\rR\bcaptures\x12\x1d\n" +
+	"\n" +
+	"net_points\x18\x04 \x01(\x03R\tnetPoints\x121\n" +
+	"\x15net_points_from_other\x18\x05 \x01(\x03R\x12netPointsFromOther\x127\n" +
+	"\vthink_times\x18\x06 \x01(\v2\x16.referee.v1.ThinkTimesR\n" +
+	"thinkTimes\"i\n" +
+	"\n" +
+	"ThinkTimes\x12\x14\n" +
+	"\x05plies\x18\x01 \x01(\rR\x05plies\x12\x17\n" +
+	"\amean_ms\x18\x02 \x01(\x03R\x06meanMs\x12\x15\n" +
+	"\x06p50_ms\x18\x03 \x01(\x03R\x05p50Ms\x12\x15\n" +
+	"\x06p90_ms\x18\x04 \x01(\x03R\x05p90Ms\"\x86\x01\n" +
 	"\x1cAuditServiceFindMatchRequest\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1f\n" +
 	"\n" +
@@ -1963,12 +2467,13 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xbf\x06\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x042\xa1\a\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
 	"\rGetGameRecord\x12 .referee.v1.GetGameRecordRequest\x1a!.referee.v1.GetGameRecordResponse\x12Q\n" +
 	"\fRecallPlayer\x12\x1f.referee.v1.RecallPlayerRequest\x1a .referee.v1.RecallPlayerResponse\x12`\n" +
+	"\x11GetPairStatistics\x12$.referee.v1.GetPairStatisticsRequest\x1a%.referee.v1.GetPairStatisticsResponse\x12`\n" +
 	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponse\x12T\n" +
 	"\rGetCheckpoint\x12 .referee.v1.GetCheckpointRequest\x1a!.referee.v1.GetCheckpointResponse\x12H\n" +
 	"\tProveGame\x12\x1c.referee.v1.ProveGameRequest\x1a\x1d.referee.v1.ProveGameResponse\x12K\n" +
@@ -1991,7 +2496,7 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
 	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
@@ -2005,84 +2510,101 @@ var file_referee_v1_audit_service_proto_goTypes = []any{
 	(*GameRecord)(nil),                    // 9: referee.v1.GameRecord
 	(*RecallPlayerRequest)(nil),           // 10: referee.v1.RecallPlayerRequest
 	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
-	(*AuditServiceFindMatchRequest)(nil),  // 12: referee.v1.AuditServiceFindMatchRequest
-	(*AuditServiceFindMatchResponse)(nil), // 13: referee.v1.AuditServiceFindMatchResponse
-	(*GetCheckpointRequest)(nil),          // 14: referee.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),         // 15: referee.v1.GetCheckpointResponse
-	(*ProveGameRequest)(nil),              // 16: referee.v1.ProveGameRequest
-	(*ProveGameResponse)(nil),             // 17: referee.v1.ProveGameResponse
-	(*GetLogTileRequest)(nil),             // 18: referee.v1.GetLogTileRequest
-	(*GetLogTileResponse)(nil),            // 19: referee.v1.GetLogTileResponse
-	(*VerifyGameRequest)(nil),             // 20: referee.v1.VerifyGameRequest
-	(*VerifyGameResponse)(nil),            // 21: referee.v1.VerifyGameResponse
-	(*Finding)(nil),                       // 22: referee.v1.Finding
-	(*ExportGamesRequest)(nil),            // 23: referee.v1.ExportGamesRequest
-	(*ExportGamesResponse)(nil),           // 24: referee.v1.ExportGamesResponse
-	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 26: referee.v1.MatchStatus
-	(*Match)(nil),                         // 27: referee.v1.Match
-	(EndReason)(0),                        // 28: referee.v1.EndReason
-	(GameStatus)(0),                       // 29: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 30: referee.v1.GameResult
-	(*Game)(nil),                          // 31: referee.v1.Game
-	(*Event)(nil),                         // 32: referee.v1.Event
-	(*Ruleset)(nil),                       // 33: referee.v1.Ruleset
+	(*GetPairStatisticsRequest)(nil),      // 12: referee.v1.GetPairStatisticsRequest
+	(*GetPairStatisticsResponse)(nil),     // 13: referee.v1.GetPairStatisticsResponse
+	(*EndReasonCount)(nil),                // 14: referee.v1.EndReasonCount
+	(*PairPlayerStatistics)(nil),          // 15: referee.v1.PairPlayerStatistics
+	(*ThinkTimes)(nil),                    // 16: referee.v1.ThinkTimes
+	(*AuditServiceFindMatchRequest)(nil),  // 17: referee.v1.AuditServiceFindMatchRequest
+	(*AuditServiceFindMatchResponse)(nil), // 18: referee.v1.AuditServiceFindMatchResponse
+	(*GetCheckpointRequest)(nil),          // 19: referee.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),         // 20: referee.v1.GetCheckpointResponse
+	(*ProveGameRequest)(nil),              // 21: referee.v1.ProveGameRequest
+	(*ProveGameResponse)(nil),             // 22: referee.v1.ProveGameResponse
+	(*GetLogTileRequest)(nil),             // 23: referee.v1.GetLogTileRequest
+	(*GetLogTileResponse)(nil),            // 24: referee.v1.GetLogTileResponse
+	(*VerifyGameRequest)(nil),             // 25: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 26: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 27: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 28: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 29: referee.v1.ExportGamesResponse
+	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 31: referee.v1.MatchStatus
+	(*Match)(nil),                         // 32: referee.v1.Match
+	(EndReason)(0),                        // 33: referee.v1.EndReason
+	(GameStatus)(0),                       // 34: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 35: referee.v1.GameResult
+	(*Game)(nil),                          // 36: referee.v1.Game
+	(*Event)(nil),                         // 37: referee.v1.Event
+	(*Ruleset)(nil),                       // 38: referee.v1.Ruleset
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	25, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	25, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	30, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	30, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	26, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	27, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	31, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	32, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
 	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	28, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	33, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
 	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	29, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	30, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	25, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	25, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	34, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	35, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	30, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	30, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
 	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	25, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	31, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	32, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	33, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	32, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	30, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	32, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	36, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	37, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	38, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	37, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
 	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	25, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	25, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	22, // 26: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
-	25, // 27: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	1,  // 28: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	2,  // 29: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 30: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 31: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 32: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 33: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	14, // 34: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	16, // 35: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	18, // 36: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	20, // 37: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
-	23, // 38: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
-	3,  // 39: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 40: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 41: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 42: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 43: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	15, // 44: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	17, // 45: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	19, // 46: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	21, // 47: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
-	24, // 48: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	30, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	30, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
+	30, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
+	14, // 24: referee.v1.GetPairStatisticsResponse.endings:type_name -> referee.v1.EndReasonCount
+	30, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
+	30, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
+	15, // 27: referee.v1.GetPairStatisticsResponse.players:type_name -> referee.v1.PairPlayerStatistics
+	30, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
+	30, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
+	33, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
+	16, // 31: referee.v1.PairPlayerStatistics.think_times:type_name -> referee.v1.ThinkTimes
+	32, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	30, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	30, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	30, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	27, // 36: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	30, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	1,  // 38: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	2,  // 39: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	4,  // 40: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	7,  // 41: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	10, // 42: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	12, // 43: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
+	17, // 44: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	19, // 45: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	21, // 46: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	23, // 47: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	25, // 48: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	28, // 49: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	3,  // 50: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	5,  // 51: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	8,  // 52: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	11, // 53: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	13, // 54: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
+	18, // 55: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	20, // 56: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	22, // 57: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	24, // 58: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	26, // 59: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	29, // 60: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	50, // [50:61] is the sub-list for method output_type
+	39, // [39:50] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -2093,7 +2615,7 @@ func file_referee_v1_audit_service_proto_init() {
 	file_referee_v1_match_proto_init()
 	file_referee_v1_ruleset_proto_init()
 	file_referee_v1_audit_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_referee_v1_audit_service_proto_msgTypes[11].OneofWrappers = []any{
+	file_referee_v1_audit_service_proto_msgTypes[16].OneofWrappers = []any{
 		(*AuditServiceFindMatchRequest_RequestId)(nil),
 		(*AuditServiceFindMatchRequest_ExternalRef)(nil),
 	}
@@ -2103,7 +2625,7 @@ func file_referee_v1_audit_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,16 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AuditService_ListMatches_FullMethodName   = "/referee.v1.AuditService/ListMatches"
-	AuditService_ListGames_FullMethodName     = "/referee.v1.AuditService/ListGames"
-	AuditService_GetGameRecord_FullMethodName = "/referee.v1.AuditService/GetGameRecord"
-	AuditService_RecallPlayer_FullMethodName  = "/referee.v1.AuditService/RecallPlayer"
-	AuditService_FindMatch_FullMethodName     = "/referee.v1.AuditService/FindMatch"
-	AuditService_GetCheckpoint_FullMethodName = "/referee.v1.AuditService/GetCheckpoint"
-	AuditService_ProveGame_FullMethodName     = "/referee.v1.AuditService/ProveGame"
-	AuditService_GetLogTile_FullMethodName    = "/referee.v1.AuditService/GetLogTile"
-	AuditService_VerifyGame_FullMethodName    = "/referee.v1.AuditService/VerifyGame"
-	AuditService_ExportGames_FullMethodName   = "/referee.v1.AuditService/ExportGames"
+	AuditService_ListMatches_FullMethodName       = "/referee.v1.AuditService/ListMatches"
+	AuditService_ListGames_FullMethodName         = "/referee.v1.AuditService/ListGames"
+	AuditService_GetGameRecord_FullMethodName     = "/referee.v1.AuditService/GetGameRecord"
+	AuditService_RecallPlayer_FullMethodName      = "/referee.v1.AuditService/RecallPlayer"
+	AuditService_GetPairStatistics_FullMethodName = "/referee.v1.AuditService/GetPairStatistics"
+	AuditService_FindMatch_FullMethodName         = "/referee.v1.AuditService/FindMatch"
+	AuditService_GetCheckpoint_FullMethodName     = "/referee.v1.AuditService/GetCheckpoint"
+	AuditService_ProveGame_FullMethodName         = "/referee.v1.AuditService/ProveGame"
+	AuditService_GetLogTile_FullMethodName        = "/referee.v1.AuditService/GetLogTile"
+	AuditService_VerifyGame_FullMethodName        = "/referee.v1.AuditService/VerifyGame"
+	AuditService_ExportGames_FullMethodName       = "/referee.v1.AuditService/ExportGames"
 )
 
 // AuditServiceClient is the client API for AuditService service.
@@ -38,7 +39,9 @@ const (
 // AuditService reads the history. It needs the scope "audit", but for
 // GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
 // expiries that were already due. Lists are newest first; a page token belongs to
-// its query and is refused with another.
+// its query and is refused with another. A call looks at 2,000 matches, or ended
+// games, at most, so that every combination of filters costs no more than that: a
+// page may be short, or empty, although next_page_token says that there is more.
 type AuditServiceClient interface {
 	// ListMatches lists matches.
 	ListMatches(ctx context.Context, in *ListMatchesRequest, opts ...grpc.CallOption) (*ListMatchesResponse, error)
@@ -49,6 +52,9 @@ type AuditServiceClient interface {
 	GetGameRecord(ctx context.Context, in *GetGameRecordRequest, opts ...grpc.CallOption) (*GetGameRecordResponse, error)
 	// RecallPlayer returns the last ten games of a player, complete.
 	RecallPlayer(ctx context.Context, in *RecallPlayerRequest, opts ...grpc.CallOption) (*RecallPlayerResponse, error)
+	// GetPairStatistics counts what two players did to each other, as people who
+	// look for collusion need it: results, captures, endings, think times, points.
+	GetPairStatistics(ctx context.Context, in *GetPairStatisticsRequest, opts ...grpc.CallOption) (*GetPairStatisticsResponse, error)
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(ctx context.Context, in *AuditServiceFindMatchRequest, opts ...grpc.CallOption) (*AuditServiceFindMatchResponse, error)
@@ -115,6 +121,16 @@ func (c *auditServiceClient) RecallPlayer(ctx context.Context, in *RecallPlayerR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RecallPlayerResponse)
 	err := c.cc.Invoke(ctx, AuditService_RecallPlayer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) GetPairStatistics(ctx context.Context, in *GetPairStatisticsRequest, opts ...grpc.CallOption) (*GetPairStatisticsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPairStatisticsResponse)
+	err := c.cc.Invoke(ctx, AuditService_GetPairStatistics_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +213,9 @@ type AuditService_ExportGamesClient = grpc.ServerStreamingClient[ExportGamesResp
 // AuditService reads the history. It needs the scope "audit", but for
 // GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
 // expiries that were already due. Lists are newest first; a page token belongs to
-// its query and is refused with another.
+// its query and is refused with another. A call looks at 2,000 matches, or ended
+// games, at most, so that every combination of filters costs no more than that: a
+// page may be short, or empty, although next_page_token says that there is more.
 type AuditServiceServer interface {
 	// ListMatches lists matches.
 	ListMatches(context.Context, *ListMatchesRequest) (*ListMatchesResponse, error)
@@ -208,6 +226,9 @@ type AuditServiceServer interface {
 	GetGameRecord(context.Context, *GetGameRecordRequest) (*GetGameRecordResponse, error)
 	// RecallPlayer returns the last ten games of a player, complete.
 	RecallPlayer(context.Context, *RecallPlayerRequest) (*RecallPlayerResponse, error)
+	// GetPairStatistics counts what two players did to each other, as people who
+	// look for collusion need it: results, captures, endings, think times, points.
+	GetPairStatistics(context.Context, *GetPairStatisticsRequest) (*GetPairStatisticsResponse, error)
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error)
@@ -251,6 +272,9 @@ func (UnimplementedAuditServiceServer) GetGameRecord(context.Context, *GetGameRe
 }
 func (UnimplementedAuditServiceServer) RecallPlayer(context.Context, *RecallPlayerRequest) (*RecallPlayerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RecallPlayer not implemented")
+}
+func (UnimplementedAuditServiceServer) GetPairStatistics(context.Context, *GetPairStatisticsRequest) (*GetPairStatisticsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPairStatistics not implemented")
 }
 func (UnimplementedAuditServiceServer) FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindMatch not implemented")
@@ -359,6 +383,24 @@ func _AuditService_RecallPlayer_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AuditServiceServer).RecallPlayer(ctx, req.(*RecallPlayerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_GetPairStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPairStatisticsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).GetPairStatistics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_GetPairStatistics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).GetPairStatistics(ctx, req.(*GetPairStatisticsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -486,6 +528,10 @@ var AuditService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RecallPlayer",
 			Handler:    _AuditService_RecallPlayer_Handler,
+		},
+		{
+			MethodName: "GetPairStatistics",
+			Handler:    _AuditService_GetPairStatistics_Handler,
 		},
 		{
 			MethodName: "FindMatch",
