@@ -124,7 +124,8 @@ func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, p
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
-	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
+	a.loops.Go(func() { logGames(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
+	a.loops.Go(func() { feedSettlements(ctx, a.store, a.server, a.logger) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())
 }

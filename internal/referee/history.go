@@ -51,6 +51,7 @@ type GameRow struct {
 // History is what the store answers to auditors, newest first. before is the
 // last entry of the page before, zero for the first page.
 type History interface {
+	Oversight
 	ListMatches(ctx context.Context, f HistoryFilter, status MatchStatus, before ID, limit int) ([]*State, error)
 	ListGames(ctx context.Context, f HistoryFilter, endedBy rules.EndReason, result GameResultFilter, before GameKey, limit int) ([]GameRow, error)
 	// Principal returns the small id of a token's name, giving it one if needed.

@@ -102,6 +102,7 @@ var canonical = map[string]codes.Code{
 	"PERMISSION_DENIED": codes.PermissionDenied, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
 	"ABORTED": codes.Aborted, "UNAVAILABLE": codes.Unavailable, "FAILED_PRECONDITION": codes.FailedPrecondition,
 	"RESOURCE_EXHAUSTED": codes.ResourceExhausted, "INTERNAL": codes.Internal, "DEADLINE_EXCEEDED": codes.DeadlineExceeded,
+	"OUT_OF_RANGE": codes.OutOfRange,
 }
 
 func TestCodesAreThoseThatTheContractDocuments(t *testing.T) {
