@@ -13,31 +13,31 @@ import (
 // The games that were incomplete at $2 and come after ($3, $4) in the list: those
 // that run, by a partial index, and those whose span from start to end covers the
 // instant, by an index over the spans. What is read is bounded by how many games
-// are or were under way, not by the history.
+// are or were under way, not by the history. Each one's match is looked up by its
+// key (OFFSET 0 keeps the planner from joining otherwise): how many games an
+// instant has is what it guesses worst.
 const incompleteGames = `(
-	SELECT match_id, game FROM games
+	SELECT match_id, game, balances, hold_ids, started_at, ended_at FROM games
 	WHERE started_at IS NOT NULL AND ended_at IS NULL AND started_at <= $2 AND (match_id, game) < ($3, $4::smallint)
 	UNION ALL
-	SELECT match_id, game FROM games
+	SELECT match_id, game, balances, hold_ids, started_at, ended_at FROM games
 	WHERE started_at IS NOT NULL AND ended_at IS NOT NULL
 		AND tstzrange(started_at, greatest(started_at, ended_at)) @> $2::timestamptz AND (match_id, game) < ($3, $4::smallint)
-) i`
+) i CROSS JOIN LATERAL (
+	SELECT platform, external_ref, table_ref, player_ids, ruleset_hash, stake, fee, scene_fee, disconnection_penalty
+	FROM matches WHERE match_id = i.match_id AND ($1 = '*' OR platform = $1) OFFSET 0
+) m`
 
 const (
 	sqlListExposure = `
 SELECT i.match_id, i.game, m.platform, m.external_ref, m.table_ref, m.player_ids, m.ruleset_hash,
-	m.stake, m.fee, m.scene_fee, m.disconnection_penalty, g.balances, g.hold_ids, g.started_at, g.ended_at
+	m.stake, m.fee, m.scene_fee, m.disconnection_penalty, i.balances, i.hold_ids, i.started_at, i.ended_at
 FROM ` + incompleteGames + `
-JOIN matches m ON m.match_id = i.match_id
-JOIN games g ON g.match_id = i.match_id AND g.game = i.game
-WHERE $1 = '*' OR m.platform = $1
 ORDER BY i.match_id DESC, i.game DESC LIMIT $5`
 
 	sqlExposures = `
 SELECT m.platform, m.ruleset_hash, m.stake, m.fee, m.scene_fee, m.disconnection_penalty, count(*)
 FROM ` + incompleteGames + `
-JOIN matches m ON m.match_id = i.match_id
-WHERE $1 = '*' OR m.platform = $1
 GROUP BY m.platform, m.ruleset_hash, m.stake, m.fee, m.scene_fee, m.disconnection_penalty ORDER BY m.platform`
 )
 

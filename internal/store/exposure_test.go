@@ -117,7 +117,7 @@ func TestInterventionsAreThoseOfTheLog(t *testing.T) {
 		}
 	}
 	p.exec(`SELECT ensure_events_partitions(now() + interval '20 months', 1)`)
-	later := p.load(p.started(p.now() + clock.Time((600*24*time.Hour).Microseconds())))
+	later := p.load(p.started(p.now() + clock.Time((600 * 24 * time.Hour).Microseconds())))
 	p.do(later, &referee.VoidMatch{Header: p.header(later, rules.NoSeat, false), Note: "not yet"}, later.Game.Last+second)
 
 	type row struct {

@@ -75,7 +75,7 @@ func TestReadsOfTheFeedAndItsKinCostWhatTheyAnswer(t *testing.T) {
 	}
 	d.costs("heads", sqlSettlementHeads, 2, []string{"north"})
 	d.costs("sequencing", sqlSequenceSettlements, queued, 100) // what waits is no history
-	for _, ago := range []time.Duration{0, time.Minute, time.Hour, 2 * time.Hour, 1000 * time.Hour} {
+	for _, ago := range []time.Duration{0, time.Minute, 5 * time.Minute, 1000 * time.Hour} {
 		at := timestamp(d.ago(ago))
 		d.costs(fmt.Sprint("exposure ", ago, " ago"), sqlListExposure, 2*running, "north", at, middle, 0, 50)
 		d.costs(fmt.Sprint("exposures ", ago, " ago"), sqlExposures, 2*running, "*", at, middle, 0)
