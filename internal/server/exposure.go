@@ -20,6 +20,17 @@ func exposureKey(k referee.GameKey, at clock.Time) []byte {
 	return binary.BigEndian.AppendUint64(gameKey(k), uint64(at))
 }
 
+// exposed returns the game that the page begins after and the instant of the
+// list: for the first page none, and the instant that is given.
+func (p *page) exposed(at clock.Time) (k referee.GameKey, of clock.Time) {
+	if len(p.after) != exposureKeyBytes {
+		return k, at
+	}
+	k.Match = p.match()
+	k.Game = int(binary.BigEndian.Uint16(p.after[matchKeyBytes:]))
+	return k, clock.Time(binary.BigEndian.Uint64(p.after[gameKeyBytes:]))
+}
+
 // ListExposure lists the games that were incomplete at an instant.
 func (a *auditService) ListExposure(ctx context.Context, r *refereev1.ListExposureRequest) (*refereev1.ListExposureResponse, error) {
 	var c check
@@ -44,10 +55,7 @@ func (a *auditService) ListExposure(ctx context.Context, r *refereev1.ListExposu
 	if err := p.open(r.GetPageToken(), exposureKeyBytes); err != nil {
 		return nil, err
 	}
-	var before referee.GameKey
-	if p.after != nil {
-		before, at = p.game(), clock.Time(binary.BigEndian.Uint64(p.after[gameKeyBytes:]))
-	}
+	before, at := p.exposed(at)
 	out := &refereev1.ListExposureResponse{AtTime: stamp(at)}
 	if caller.Platform != EveryPlatform && caller.Platform != platform {
 		return out, nil
@@ -67,7 +75,7 @@ func (a *auditService) ListExposure(ctx context.Context, r *refereev1.ListExposu
 		}
 		out.Games = append(out.Games, game)
 	}
-	if p.after == nil {
+	if before == (referee.GameKey{}) {
 		out.Totals, err = a.exposureTotals(ctx, platform, at)
 	}
 	return out, err
