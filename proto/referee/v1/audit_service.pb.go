@@ -1975,7 +1975,7 @@ type StreamSettlementsResponse_Entry struct {
 }
 
 type StreamSettlementsResponse_Heartbeat struct {
-	// Sent when nothing else was for ten seconds at most.
+	// A sign of life, at least every ten seconds.
 	Heartbeat *Heartbeat `protobuf:"bytes,2,opt,name=heartbeat,proto3,oneof"`
 }
 
