@@ -1,11 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +23,7 @@ func (p *past) incompleteAt(platform string, at clock.Time) (keys []referee.Game
 		}
 	}
 	slices.SortFunc(keys, func(a, b referee.GameKey) int {
-		return cmp.Or(strings.Compare(string(b.Match[:]), string(a.Match[:])), b.Game-a.Game)
+		return cmp.Or(bytes.Compare(b.Match[:], a.Match[:]), b.Game-a.Game)
 	})
 	return keys
 }
