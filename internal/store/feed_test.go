@@ -194,9 +194,7 @@ FROM made, generate_series(1, 2) line`
 
 func (d *desk) addSettlements(platform string, n int) {
 	d.t.Helper()
-	for ; n > 0; n -= 1000 { // within the statement timeout on a busy machine
-		d.exec(addSettlements, platform, make([]byte, 32), min(n, 1000))
-	}
+	d.prepare(addSettlements, platform, make([]byte, 32), n)
 }
 
 // Four replicas' sequencers work at once, on batches that overlap, while
