@@ -40,6 +40,11 @@ soak: postgres ## kill a replica under load a thousand times
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race -v -timeout 3h -run TestKill ./internal/proof -kills 1000
 
+.PHONY: soak-feed
+soak-feed: postgres ## settle 100,000 games while replicas and readers of the feed are killed
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -race -v -timeout 3h -run 'TestFeed$$' ./internal/proof -settlements 100000 -feed-kills 100
+
 .PHONY: soak-rules
 soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
 	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v

@@ -136,7 +136,8 @@ func (a *App) serve(config server.Config, sequencer *tlog.Sequencer) {
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, config.Referee, a.logger).run(ctx) })
-	a.loops.Go(func() { sequence(ctx, sequencer, a.logger) })
+	a.loops.Go(func() { logGames(ctx, sequencer, a.logger) })
+	a.loops.Go(func() { feedSettlements(ctx, a.store, a.server, a.logger) })
 	a.loops.Go(func() { a.followFiles(ctx) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	a.logger.Info("listening", "address", a.Addr())

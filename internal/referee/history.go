@@ -53,6 +53,7 @@ type GameRow struct {
 // more to come, as a call examines a bounded number of entries: the list is at its
 // end where next is zero.
 type History interface {
+	Oversight
 	ListMatches(ctx context.Context, f HistoryFilter, status MatchStatus, before ID, limit int) (page []*State, next ID, err error)
 	ListGames(ctx context.Context, f HistoryFilter, endedBy rules.EndReason, result GameResultFilter, before GameKey, limit int) (
 		page []GameRow, next GameKey, err error)

@@ -30,6 +30,7 @@ const (
 	reasonInternal         referee.Reason = "INTERNAL"
 	reasonDeadlineTooShort referee.Reason = "DEADLINE_TOO_SHORT"
 	reasonNotLogged        referee.Reason = "NOT_LOGGED"
+	reasonOutOfRange       referee.Reason = "POSITION_OUT_OF_RANGE"
 )
 
 // overloadPause is in how long a replica gets through what waits when it is full.
@@ -72,6 +73,7 @@ var codeOf = map[referee.Reason]codes.Code{
 	reasonInternal:                    codes.Internal,
 	reasonDeadlineTooShort:            codes.DeadlineExceeded,
 	reasonNotLogged:                   codes.FailedPrecondition,
+	reasonOutOfRange:                  codes.OutOfRange,
 }
 
 // notFound is answered for what is not there and what is not the caller's to see.

@@ -8,6 +8,7 @@ var (
 	operators = []string{ScopeOperate}
 	auditors  = []string{ScopeAudit}
 	readers   = []string{ScopePlay, ScopeAudit, ScopeOperate}
+	wallets   = []string{ScopePlay, ScopeAudit}
 	anyone    = []string{} // with a known token
 )
 
@@ -52,4 +53,9 @@ var scopesOf = map[string][]string{
 	refereev1.AuditService_GetCheckpoint_FullMethodName:     readers,
 	refereev1.AuditService_ProveGame_FullMethodName:         readers,
 	refereev1.AuditService_GetLogTile_FullMethodName:        auditors,
+
+	refereev1.AuditService_StreamSettlements_FullMethodName: wallets,
+	refereev1.AuditService_ListSettlements_FullMethodName:   wallets,
+	refereev1.AuditService_ListExposure_FullMethodName:      auditors,
+	refereev1.AuditService_ListInterventions_FullMethodName: auditors,
 }

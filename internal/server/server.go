@@ -70,11 +70,11 @@ type Config struct {
 
 // limits are those that tests shorten.
 type limits struct {
-	poll      time.Duration // how often versions of watched matches are asked for
+	poll      time.Duration // how often versions of what is watched are asked for
 	ready     time.Duration // how often readiness is asked for
 	heartbeat time.Duration // a watch's longest silence
 	streamAge time.Duration
-	watches   int // watches of this replica
+	watches   int // of matches and of feeds each, at this replica
 }
 
 var standardLimits = limits{
@@ -94,7 +94,8 @@ type Server struct {
 	access  atomic.Pointer[Access]
 	ready   func(context.Context) error
 	log     *slog.Logger
-	hub     *hub
+	hub     *hub[referee.ID] // of matches
+	feeds   *hub[string]     // of platforms' settlements
 	limits  limits
 
 	// draining ends the contract's streams, stopping what runs in the background.
@@ -113,7 +114,7 @@ func newServer(c Config, l limits) *Server {
 	s := &Server{
 		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKeys: c.LogKeys,
 		ready: c.Ready, log: c.Logger,
-		hub: newHub(c.Versions, c.Logger, l), limits: l,
+		hub: newHub(c.Versions, c.Logger, l), feeds: newHub(c.History.SettlementHeads, c.Logger, l), limits: l,
 	}
 	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -174,6 +175,7 @@ func (s *Server) Serve(lis net.Listener) error {
 	s.beginning.Lock()
 	if s.stopping.Err() == nil {
 		s.background.Go(func() { s.hub.run(s.stopping) })
+		s.background.Go(func() { s.feeds.run(s.stopping) })
 		s.background.Go(s.watchReadiness)
 	}
 	s.beginning.Unlock()
@@ -181,6 +183,14 @@ func (s *Server) Serve(lis net.Listener) error {
 		return fmt.Errorf("serve gRPC: %w", err)
 	}
 	return nil
+}
+
+// SettlementsSequenced tells those who follow the feeds of platforms that these
+// have grown. It only hints: they would find out by asking.
+func (s *Server) SettlementsSequenced(platforms []string) {
+	for _, platform := range platforms {
+		s.feeds.changed(platform)
+	}
 }
 
 // Drain stops serving in order: health says so first, streams end with a

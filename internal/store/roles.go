@@ -7,7 +7,8 @@ import "context"
 //
 //   - referee_server plays matches. It can add to the logs and to the settlements,
 //     never alter or delete there; all that it deletes is what waits for the log of
-//     finished games. It can't let that log be signed in another database.
+//     finished games or for the feed. It can't let that log be signed in another
+//     database, nor alter a position that the feed has given out.
 //   - referee_auditor reads the record, but neither a match's state nor the
 //     sealed seeds in it or beside it.
 var roleStatements = []string{
@@ -22,8 +23,10 @@ var roleStatements = []string{
 	`GRANT SELECT, INSERT ON rulesets, matches, match_states, games, events, settlements, settlement_lines,
 		participants, create_requests, external_refs, principals, outages TO referee_server`,
 	`GRANT SELECT, INSERT ON log_entries, log_hashes TO referee_server`,
-	`GRANT SELECT ON pairs, ended_games TO referee_server`,
-	`GRANT SELECT, DELETE ON finished_games, made_compensations TO referee_server`,
+	`GRANT SELECT ON pairs, ended_games, interventions TO referee_server`,
+	`GRANT SELECT, DELETE ON finished_games, made_compensations, settlement_queue TO referee_server`,
+	`GRANT SELECT, INSERT ON settlement_feed, settlement_heads TO referee_server`,
+	`GRANT UPDATE (position) ON settlement_heads TO referee_server`,
 	`GRANT SELECT ON heartbeat, log_head, schema_migrations TO referee_server`,
 	`GRANT UPDATE (size, root, signed_size, checkpoint) ON log_head TO referee_server`,
 	`GRANT UPDATE (beat_at) ON heartbeat TO referee_server`,
@@ -35,7 +38,7 @@ var roleStatements = []string{
 
 	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, pairs, ended_games, external_refs,
 		principals, heartbeat, outages, finished_games, made_compensations, log_entries, log_hashes, log_head,
-		schema_migrations TO referee_auditor`,
+		settlement_queue, settlement_feed, settlement_heads, interventions, schema_migrations TO referee_auditor`,
 	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,
 		ended_at, end_reason, winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_auditor`,

@@ -2275,12 +2275,1128 @@ func (x *ExportGamesResponse) GetResumeToken() string {
 	return ""
 }
 
+// StreamSettlementsRequest asks for a platform's settlements.
+type StreamSettlementsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty. A caller of every platform must name
+	// one; another's is not found.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// Position wanted first: 1 for the beginning, else one more than that of the
+	// last settlement that was applied. At most one more than the last there is;
+	// beyond that it is OUT_OF_RANGE, POSITION_OUT_OF_RANGE: the reader belongs to
+	// another platform, or to a later life of a database that was taken back.
+	FromPosition  int64 `protobuf:"varint,2,opt,name=from_position,json=fromPosition,proto3" json:"from_position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettlementsRequest) Reset() {
+	*x = StreamSettlementsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettlementsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettlementsRequest) ProtoMessage() {}
+
+func (x *StreamSettlementsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettlementsRequest.ProtoReflect.Descriptor instead.
+func (*StreamSettlementsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *StreamSettlementsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *StreamSettlementsRequest) GetFromPosition() int64 {
+	if x != nil {
+		return x.FromPosition
+	}
+	return 0
+}
+
+// StreamSettlementsResponse is a message of the stream.
+type StreamSettlementsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	//
+	// Types that are valid to be assigned to Message:
+	//
+	//	*StreamSettlementsResponse_Entry
+	//	*StreamSettlementsResponse_Heartbeat
+	//	*StreamSettlementsResponse_End
+	Message isStreamSettlementsResponse_Message `protobuf_oneof:"message"`
+	// from_position to go on with after this message.
+	NextPosition int64 `protobuf:"varint,4,opt,name=next_position,json=nextPosition,proto3" json:"next_position,omitempty"`
+	// Database time of the message.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettlementsResponse) Reset() {
+	*x = StreamSettlementsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettlementsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettlementsResponse) ProtoMessage() {}
+
+func (x *StreamSettlementsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettlementsResponse.ProtoReflect.Descriptor instead.
+func (*StreamSettlementsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *StreamSettlementsResponse) GetMessage() isStreamSettlementsResponse_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetEntry() *SettlementEntry {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_Entry); ok {
+			return x.Entry
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetHeartbeat() *Heartbeat {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_Heartbeat); ok {
+			return x.Heartbeat
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetEnd() *WatchEnd {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetNextPosition() int64 {
+	if x != nil {
+		return x.NextPosition
+	}
+	return 0
+}
+
+func (x *StreamSettlementsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+type isStreamSettlementsResponse_Message interface {
+	isStreamSettlementsResponse_Message()
+}
+
+type StreamSettlementsResponse_Entry struct {
+	// A settlement.
+	Entry *SettlementEntry `protobuf:"bytes,1,opt,name=entry,proto3,oneof"`
+}
+
+type StreamSettlementsResponse_Heartbeat struct {
+	// A sign of life, at least every ten seconds.
+	Heartbeat *Heartbeat `protobuf:"bytes,2,opt,name=heartbeat,proto3,oneof"`
+}
+
+type StreamSettlementsResponse_End struct {
+	// Why the stream ends; always the last message of a stream that the server ends.
+	End *WatchEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+}
+
+func (*StreamSettlementsResponse_Entry) isStreamSettlementsResponse_Message() {}
+
+func (*StreamSettlementsResponse_Heartbeat) isStreamSettlementsResponse_Message() {}
+
+func (*StreamSettlementsResponse_End) isStreamSettlementsResponse_Message() {}
+
+// SettlementEntry is a settlement in its platform's feed.
+type SettlementEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Position, from 1 on each platform, without a gap.
+	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// The settlement. compensates_id is set for one that reverses another.
+	Settlement *Settlement `protobuf:"bytes,2,opt,name=settlement,proto3" json:"settlement,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,3,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef      string `protobuf:"bytes,4,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettlementEntry) Reset() {
+	*x = SettlementEntry{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettlementEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettlementEntry) ProtoMessage() {}
+
+func (x *SettlementEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettlementEntry.ProtoReflect.Descriptor instead.
+func (*SettlementEntry) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SettlementEntry) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SettlementEntry) GetSettlement() *Settlement {
+	if x != nil {
+		return x.Settlement
+	}
+	return nil
+}
+
+func (x *SettlementEntry) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *SettlementEntry) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+// ListSettlementsRequest asks for a page of a platform's settlements.
+type ListSettlementsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As for StreamSettlements.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// As for StreamSettlements.
+	FromPosition int64 `protobuf:"varint,2,opt,name=from_position,json=fromPosition,proto3" json:"from_position,omitempty"`
+	// Settlements a page: 0 for 50, at most 200.
+	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSettlementsRequest) Reset() {
+	*x = ListSettlementsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSettlementsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSettlementsRequest) ProtoMessage() {}
+
+func (x *ListSettlementsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSettlementsRequest.ProtoReflect.Descriptor instead.
+func (*ListSettlementsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListSettlementsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListSettlementsRequest) GetFromPosition() int64 {
+	if x != nil {
+		return x.FromPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// ListSettlementsResponse is the answer of ListSettlements.
+type ListSettlementsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Settlements in order of position, from from_position on without a gap.
+	Entries []*SettlementEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// from_position of the next page; from_position itself when there is nothing
+	// yet from there on.
+	NextPosition int64 `protobuf:"varint,2,opt,name=next_position,json=nextPosition,proto3" json:"next_position,omitempty"`
+	// The last position there is; 0 for none.
+	LastPosition int64 `protobuf:"varint,3,opt,name=last_position,json=lastPosition,proto3" json:"last_position,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSettlementsResponse) Reset() {
+	*x = ListSettlementsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSettlementsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSettlementsResponse) ProtoMessage() {}
+
+func (x *ListSettlementsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSettlementsResponse.ProtoReflect.Descriptor instead.
+func (*ListSettlementsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ListSettlementsResponse) GetEntries() []*SettlementEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListSettlementsResponse) GetNextPosition() int64 {
+	if x != nil {
+		return x.NextPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsResponse) GetLastPosition() int64 {
+	if x != nil {
+		return x.LastPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// ListExposureRequest asks for incomplete games.
+type ListExposureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty, which is every platform for a caller
+	// of all.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The instant, not in the future; the present one when absent. The pages that
+	// follow are of the same instant.
+	AtTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at_time,json=atTime,proto3" json:"at_time,omitempty"`
+	// Games a page: 0 for 50, at most 200.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExposureRequest) Reset() {
+	*x = ListExposureRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExposureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExposureRequest) ProtoMessage() {}
+
+func (x *ListExposureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExposureRequest.ProtoReflect.Descriptor instead.
+func (*ListExposureRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListExposureRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListExposureRequest) GetAtTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AtTime
+	}
+	return nil
+}
+
+func (x *ListExposureRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListExposureRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListExposureResponse is the answer of ListExposure.
+type ListExposureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Games, newest match first.
+	Games []*ExposedGame `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
+	// All the games in sum, a platform each; on the first page only.
+	Totals []*ExposureTotal `protobuf:"bytes,2,rep,name=totals,proto3" json:"totals,omitempty"`
+	// The instant, in database time.
+	AtTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at_time,json=atTime,proto3" json:"at_time,omitempty"`
+	// Token of the next page; empty when there is none.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExposureResponse) Reset() {
+	*x = ListExposureResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExposureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExposureResponse) ProtoMessage() {}
+
+func (x *ListExposureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExposureResponse.ProtoReflect.Descriptor instead.
+func (*ListExposureResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListExposureResponse) GetGames() []*ExposedGame {
+	if x != nil {
+		return x.Games
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetTotals() []*ExposureTotal {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetAtTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AtTime
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// ExposedGame is a game that was started and had not ended.
+type ExposedGame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number.
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// The platform.
+	Platform string `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,4,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef string `protobuf:"bytes,5,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	// Preset id; empty for a composed ruleset.
+	RulesetId string `protobuf:"bytes,6,opt,name=ruleset_id,json=rulesetId,proto3" json:"ruleset_id,omitempty"`
+	// Stake in whole points.
+	Stake int64 `protobuf:"varint,7,opt,name=stake,proto3" json:"stake,omitempty"`
+	// Seats, in order.
+	Seats []*ExposedSeat `protobuf:"bytes,8,rep,name=seats,proto3" json:"seats,omitempty"`
+	// When it was started.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// When it ended, after the instant; absent while it runs.
+	EndTime       *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposedGame) Reset() {
+	*x = ExposedGame{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposedGame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposedGame) ProtoMessage() {}
+
+func (x *ExposedGame) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposedGame.ProtoReflect.Descriptor instead.
+func (*ExposedGame) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ExposedGame) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *ExposedGame) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetRulesetId() string {
+	if x != nil {
+		return x.RulesetId
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetStake() int64 {
+	if x != nil {
+		return x.Stake
+	}
+	return 0
+}
+
+func (x *ExposedGame) GetSeats() []*ExposedSeat {
+	if x != nil {
+		return x.Seats
+	}
+	return nil
+}
+
+func (x *ExposedGame) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ExposedGame) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+// ExposedSeat is what a game can cost a player.
+type ExposedSeat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	PlayerId string `protobuf:"bytes,1,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// The platform's hold, as StartGame named it; empty for none.
+	HoldId string `protobuf:"bytes,2,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	// Balance that StartGame stated, in whole points.
+	Balance int64 `protobuf:"varint,3,opt,name=balance,proto3" json:"balance,omitempty"`
+	// The most that the game can take from the player, in whole points, a
+	// disconnection's penalty included.
+	WorstLoss     int64 `protobuf:"varint,4,opt,name=worst_loss,json=worstLoss,proto3" json:"worst_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposedSeat) Reset() {
+	*x = ExposedSeat{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposedSeat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposedSeat) ProtoMessage() {}
+
+func (x *ExposedSeat) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposedSeat.ProtoReflect.Descriptor instead.
+func (*ExposedSeat) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ExposedSeat) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *ExposedSeat) GetHoldId() string {
+	if x != nil {
+		return x.HoldId
+	}
+	return ""
+}
+
+func (x *ExposedSeat) GetBalance() int64 {
+	if x != nil {
+		return x.Balance
+	}
+	return 0
+}
+
+func (x *ExposedSeat) GetWorstLoss() int64 {
+	if x != nil {
+		return x.WorstLoss
+	}
+	return 0
+}
+
+// ExposureTotal is the sum of a platform's incomplete games.
+type ExposureTotal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The platform.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// Games.
+	Games int64 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	// The sum of worst_loss over all seats, in whole points: what the wallets have
+	// to hold. A sum beyond 64 bits is given as the largest number of 64 bits.
+	WorstLoss     int64 `protobuf:"varint,3,opt,name=worst_loss,json=worstLoss,proto3" json:"worst_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposureTotal) Reset() {
+	*x = ExposureTotal{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposureTotal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposureTotal) ProtoMessage() {}
+
+func (x *ExposureTotal) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposureTotal.ProtoReflect.Descriptor instead.
+func (*ExposureTotal) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ExposureTotal) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ExposureTotal) GetGames() int64 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+func (x *ExposureTotal) GetWorstLoss() int64 {
+	if x != nil {
+		return x.WorstLoss
+	}
+	return 0
+}
+
+// ListInterventionsRequest asks for interventions.
+type ListInterventionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty, which is every platform for a caller
+	// of all.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// MATCH_VOIDED, MATCH_ABANDONED, FOUL_RULED or COMPENSATION; unspecified for all.
+	Kind EventKind `protobuf:"varint,2,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
+	// At or after.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Before.
+	UntilTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
+	// Interventions a page: 0 for 50, at most 200.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInterventionsRequest) Reset() {
+	*x = ListInterventionsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInterventionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInterventionsRequest) ProtoMessage() {}
+
+func (x *ListInterventionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInterventionsRequest.ProtoReflect.Descriptor instead.
+func (*ListInterventionsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListInterventionsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListInterventionsRequest) GetKind() EventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EventKind_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *ListInterventionsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *ListInterventionsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
+}
+
+func (x *ListInterventionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListInterventionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListInterventionsResponse is the answer of ListInterventions.
+type ListInterventionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Interventions, newest first.
+	Interventions []*Intervention `protobuf:"bytes,1,rep,name=interventions,proto3" json:"interventions,omitempty"`
+	// Token of the next page; empty when there is none.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInterventionsResponse) Reset() {
+	*x = ListInterventionsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInterventionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInterventionsResponse) ProtoMessage() {}
+
+func (x *ListInterventionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInterventionsResponse.ProtoReflect.Descriptor instead.
+func (*ListInterventionsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListInterventionsResponse) GetInterventions() []*Intervention {
+	if x != nil {
+		return x.Interventions
+	}
+	return nil
+}
+
+func (x *ListInterventionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Intervention is what somebody did to a match beside playing it.
+type Intervention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// The platform.
+	Platform string `protobuf:"bytes,2,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,3,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef string `protobuf:"bytes,4,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	// Game in whose log it stands; 0 for the match's log of compensations.
+	Game uint32 `protobuf:"varint,5,opt,name=game,proto3" json:"game,omitempty"`
+	// Position in that log.
+	Seq uint32 `protobuf:"varint,6,opt,name=seq,proto3" json:"seq,omitempty"`
+	// What was done.
+	Kind EventKind `protobuf:"varint,7,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
+	// When, in database time.
+	EventTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
+	// Name of the token that did it.
+	SubmittedBy string `protobuf:"bytes,9,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
+	// Why, in the words of who did it.
+	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// For FOUL_RULED: whether the foul was confirmed, else waived.
+	Confirmed bool `protobuf:"varint,11,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// For COMPENSATION: the game whose settlement is reversed.
+	CompensatedGame uint32 `protobuf:"varint,12,opt,name=compensated_game,json=compensatedGame,proto3" json:"compensated_game,omitempty"`
+	// For COMPENSATION: the settlement that is reversed.
+	SettlementId string `protobuf:"bytes,13,opt,name=settlement_id,json=settlementId,proto3" json:"settlement_id,omitempty"`
+	// For COMPENSATION: whether this made it, by a second operator, else it proposed it.
+	Made          bool `protobuf:"varint,14,opt,name=made,proto3" json:"made,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Intervention) Reset() {
+	*x = Intervention{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Intervention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Intervention) ProtoMessage() {}
+
+func (x *Intervention) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Intervention.ProtoReflect.Descriptor instead.
+func (*Intervention) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Intervention) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *Intervention) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *Intervention) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *Intervention) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+func (x *Intervention) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *Intervention) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Intervention) GetKind() EventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EventKind_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *Intervention) GetEventTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EventTime
+	}
+	return nil
+}
+
+func (x *Intervention) GetSubmittedBy() string {
+	if x != nil {
+		return x.SubmittedBy
+	}
+	return ""
+}
+
+func (x *Intervention) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *Intervention) GetConfirmed() bool {
+	if x != nil {
+		return x.Confirmed
+	}
+	return false
+}
+
+func (x *Intervention) GetCompensatedGame() uint32 {
+	if x != nil {
+		return x.CompensatedGame
+	}
+	return 0
+}
+
+func (x *Intervention) GetSettlementId() string {
+	if x != nil {
+		return x.SettlementId
+	}
+	return ""
+}
+
+func (x *Intervention) GetMade() bool {
+	if x != nil {
+		return x.Made
+	}
+	return false
+}
+
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
 
 const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1ereferee/v1/audit_service.proto\x12\n" +
-	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16referee/v1/match.proto\x1a\x18referee/v1/ruleset.proto\"\xf6\x02\n" +
+	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16referee/v1/match.proto\x1a\x1ereferee/v1/match_service.proto\x1a\x18referee/v1/ruleset.proto\"\xf6\x02\n" +
 	"\rHistoryFilter\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1b\n" +
 	"\tplayer_id\x18\x02 \x01(\tR\bplayerId\x12\x1f\n" +
@@ -2461,13 +3577,107 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken*\x94\x01\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\"[\n" +
+	"\x18StreamSettlementsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12#\n" +
+	"\rfrom_position\x18\x02 \x01(\x03R\ffromPosition\"\x9e\x02\n" +
+	"\x19StreamSettlementsResponse\x123\n" +
+	"\x05entry\x18\x01 \x01(\v2\x1b.referee.v1.SettlementEntryH\x00R\x05entry\x125\n" +
+	"\theartbeat\x18\x02 \x01(\v2\x15.referee.v1.HeartbeatH\x00R\theartbeat\x12(\n" +
+	"\x03end\x18\x03 \x01(\v2\x14.referee.v1.WatchEndH\x00R\x03end\x12#\n" +
+	"\rnext_position\x18\x04 \x01(\x03R\fnextPosition\x12;\n" +
+	"\vserver_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTimeB\t\n" +
+	"\amessage\"\xa5\x01\n" +
+	"\x0fSettlementEntry\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x03R\bposition\x126\n" +
+	"\n" +
+	"settlement\x18\x02 \x01(\v2\x16.referee.v1.SettlementR\n" +
+	"settlement\x12!\n" +
+	"\fexternal_ref\x18\x03 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x04 \x01(\tR\btableRef\"v\n" +
+	"\x16ListSettlementsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12#\n" +
+	"\rfrom_position\x18\x02 \x01(\x03R\ffromPosition\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\"\xd7\x01\n" +
+	"\x17ListSettlementsResponse\x125\n" +
+	"\aentries\x18\x01 \x03(\v2\x1b.referee.v1.SettlementEntryR\aentries\x12#\n" +
+	"\rnext_position\x18\x02 \x01(\x03R\fnextPosition\x12#\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\x12;\n" +
+	"\vserver_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"\xa2\x01\n" +
+	"\x13ListExposureRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x123\n" +
+	"\aat_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06atTime\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xd5\x01\n" +
+	"\x14ListExposureResponse\x12-\n" +
+	"\x05games\x18\x01 \x03(\v2\x17.referee.v1.ExposedGameR\x05games\x121\n" +
+	"\x06totals\x18\x02 \x03(\v2\x19.referee.v1.ExposureTotalR\x06totals\x123\n" +
+	"\aat_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06atTime\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"\xee\x02\n" +
+	"\vExposedGame\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12\x1a\n" +
+	"\bplatform\x18\x03 \x01(\tR\bplatform\x12!\n" +
+	"\fexternal_ref\x18\x04 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x05 \x01(\tR\btableRef\x12\x1d\n" +
+	"\n" +
+	"ruleset_id\x18\x06 \x01(\tR\trulesetId\x12\x14\n" +
+	"\x05stake\x18\a \x01(\x03R\x05stake\x12-\n" +
+	"\x05seats\x18\b \x03(\v2\x17.referee.v1.ExposedSeatR\x05seats\x129\n" +
+	"\n" +
+	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"|\n" +
+	"\vExposedSeat\x12\x1b\n" +
+	"\tplayer_id\x18\x01 \x01(\tR\bplayerId\x12\x17\n" +
+	"\ahold_id\x18\x02 \x01(\tR\x06holdId\x12\x18\n" +
+	"\abalance\x18\x03 \x01(\x03R\abalance\x12\x1d\n" +
+	"\n" +
+	"worst_loss\x18\x04 \x01(\x03R\tworstLoss\"`\n" +
+	"\rExposureTotal\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\x03R\x05games\x12\x1d\n" +
+	"\n" +
+	"worst_loss\x18\x03 \x01(\x03R\tworstLoss\"\x91\x02\n" +
+	"\x18ListInterventionsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12)\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x15.referee.v1.EventKindR\x04kind\x127\n" +
+	"\tfrom_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\x83\x01\n" +
+	"\x19ListInterventionsResponse\x12>\n" +
+	"\rinterventions\x18\x01 \x03(\v2\x18.referee.v1.InterventionR\rinterventions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xca\x03\n" +
+	"\fIntervention\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x1a\n" +
+	"\bplatform\x18\x02 \x01(\tR\bplatform\x12!\n" +
+	"\fexternal_ref\x18\x03 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x04 \x01(\tR\btableRef\x12\x12\n" +
+	"\x04game\x18\x05 \x01(\rR\x04game\x12\x10\n" +
+	"\x03seq\x18\x06 \x01(\rR\x03seq\x12)\n" +
+	"\x04kind\x18\a \x01(\x0e2\x15.referee.v1.EventKindR\x04kind\x129\n" +
+	"\n" +
+	"event_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\x12!\n" +
+	"\fsubmitted_by\x18\t \x01(\tR\vsubmittedBy\x12\x12\n" +
+	"\x04note\x18\n" +
+	" \x01(\tR\x04note\x12\x1c\n" +
+	"\tconfirmed\x18\v \x01(\bR\tconfirmed\x12)\n" +
+	"\x10compensated_game\x18\f \x01(\rR\x0fcompensatedGame\x12#\n" +
+	"\rsettlement_id\x18\r \x01(\tR\fsettlementId\x12\x12\n" +
+	"\x04made\x18\x0e \x01(\bR\x04made*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xa1\a\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x042\x96\n" +
+	"\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
@@ -2481,7 +3691,11 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"GetLogTile\x12\x1d.referee.v1.GetLogTileRequest\x1a\x1e.referee.v1.GetLogTileResponse\x12K\n" +
 	"\n" +
 	"VerifyGame\x12\x1d.referee.v1.VerifyGameRequest\x1a\x1e.referee.v1.VerifyGameResponse\x12P\n" +
-	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01\x12b\n" +
+	"\x11StreamSettlements\x12$.referee.v1.StreamSettlementsRequest\x1a%.referee.v1.StreamSettlementsResponse0\x01\x12Z\n" +
+	"\x0fListSettlements\x12\".referee.v1.ListSettlementsRequest\x1a#.referee.v1.ListSettlementsResponse\x12Q\n" +
+	"\fListExposure\x12\x1f.referee.v1.ListExposureRequest\x1a .referee.v1.ListExposureResponse\x12`\n" +
+	"\x11ListInterventions\x12$.referee.v1.ListInterventionsRequest\x1a%.referee.v1.ListInterventionsResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_audit_service_proto_rawDescOnce sync.Once
@@ -2496,7 +3710,7 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
 	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
@@ -2528,83 +3742,128 @@ var file_referee_v1_audit_service_proto_goTypes = []any{
 	(*Finding)(nil),                       // 27: referee.v1.Finding
 	(*ExportGamesRequest)(nil),            // 28: referee.v1.ExportGamesRequest
 	(*ExportGamesResponse)(nil),           // 29: referee.v1.ExportGamesResponse
-	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 31: referee.v1.MatchStatus
-	(*Match)(nil),                         // 32: referee.v1.Match
-	(EndReason)(0),                        // 33: referee.v1.EndReason
-	(GameStatus)(0),                       // 34: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 35: referee.v1.GameResult
-	(*Game)(nil),                          // 36: referee.v1.Game
-	(*Event)(nil),                         // 37: referee.v1.Event
-	(*Ruleset)(nil),                       // 38: referee.v1.Ruleset
+	(*StreamSettlementsRequest)(nil),      // 30: referee.v1.StreamSettlementsRequest
+	(*StreamSettlementsResponse)(nil),     // 31: referee.v1.StreamSettlementsResponse
+	(*SettlementEntry)(nil),               // 32: referee.v1.SettlementEntry
+	(*ListSettlementsRequest)(nil),        // 33: referee.v1.ListSettlementsRequest
+	(*ListSettlementsResponse)(nil),       // 34: referee.v1.ListSettlementsResponse
+	(*ListExposureRequest)(nil),           // 35: referee.v1.ListExposureRequest
+	(*ListExposureResponse)(nil),          // 36: referee.v1.ListExposureResponse
+	(*ExposedGame)(nil),                   // 37: referee.v1.ExposedGame
+	(*ExposedSeat)(nil),                   // 38: referee.v1.ExposedSeat
+	(*ExposureTotal)(nil),                 // 39: referee.v1.ExposureTotal
+	(*ListInterventionsRequest)(nil),      // 40: referee.v1.ListInterventionsRequest
+	(*ListInterventionsResponse)(nil),     // 41: referee.v1.ListInterventionsResponse
+	(*Intervention)(nil),                  // 42: referee.v1.Intervention
+	(*timestamppb.Timestamp)(nil),         // 43: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 44: referee.v1.MatchStatus
+	(*Match)(nil),                         // 45: referee.v1.Match
+	(EndReason)(0),                        // 46: referee.v1.EndReason
+	(GameStatus)(0),                       // 47: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 48: referee.v1.GameResult
+	(*Game)(nil),                          // 49: referee.v1.Game
+	(*Event)(nil),                         // 50: referee.v1.Event
+	(*Ruleset)(nil),                       // 51: referee.v1.Ruleset
+	(*Heartbeat)(nil),                     // 52: referee.v1.Heartbeat
+	(*WatchEnd)(nil),                      // 53: referee.v1.WatchEnd
+	(*Settlement)(nil),                    // 54: referee.v1.Settlement
+	(EventKind)(0),                        // 55: referee.v1.EventKind
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	30, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	30, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	43, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	43, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	31, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	32, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	44, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	45, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
 	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	33, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	46, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
 	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	34, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	35, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	30, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	30, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	47, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	48, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	43, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	43, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
 	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	30, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	32, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	36, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	37, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	38, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	37, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	43, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	45, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	49, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	50, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	51, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	50, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
 	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	30, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	30, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
-	30, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
+	43, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	43, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
+	43, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
 	14, // 24: referee.v1.GetPairStatisticsResponse.endings:type_name -> referee.v1.EndReasonCount
-	30, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
-	30, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
+	43, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
+	43, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
 	15, // 27: referee.v1.GetPairStatisticsResponse.players:type_name -> referee.v1.PairPlayerStatistics
-	30, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
-	30, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
-	33, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
+	43, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
+	43, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
+	46, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
 	16, // 31: referee.v1.PairPlayerStatistics.think_times:type_name -> referee.v1.ThinkTimes
-	32, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	30, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	30, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	30, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	45, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	43, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	43, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	43, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
 	27, // 36: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
-	30, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	43, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
 	1,  // 38: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	2,  // 39: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 40: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 41: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 42: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 43: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
-	17, // 44: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	19, // 45: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	21, // 46: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	23, // 47: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	25, // 48: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
-	28, // 49: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
-	3,  // 50: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 51: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 52: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 53: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 54: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
-	18, // 55: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	20, // 56: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	22, // 57: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	24, // 58: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	26, // 59: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
-	29, // 60: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
-	50, // [50:61] is the sub-list for method output_type
-	39, // [39:50] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	32, // 39: referee.v1.StreamSettlementsResponse.entry:type_name -> referee.v1.SettlementEntry
+	52, // 40: referee.v1.StreamSettlementsResponse.heartbeat:type_name -> referee.v1.Heartbeat
+	53, // 41: referee.v1.StreamSettlementsResponse.end:type_name -> referee.v1.WatchEnd
+	43, // 42: referee.v1.StreamSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	54, // 43: referee.v1.SettlementEntry.settlement:type_name -> referee.v1.Settlement
+	32, // 44: referee.v1.ListSettlementsResponse.entries:type_name -> referee.v1.SettlementEntry
+	43, // 45: referee.v1.ListSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	43, // 46: referee.v1.ListExposureRequest.at_time:type_name -> google.protobuf.Timestamp
+	37, // 47: referee.v1.ListExposureResponse.games:type_name -> referee.v1.ExposedGame
+	39, // 48: referee.v1.ListExposureResponse.totals:type_name -> referee.v1.ExposureTotal
+	43, // 49: referee.v1.ListExposureResponse.at_time:type_name -> google.protobuf.Timestamp
+	38, // 50: referee.v1.ExposedGame.seats:type_name -> referee.v1.ExposedSeat
+	43, // 51: referee.v1.ExposedGame.start_time:type_name -> google.protobuf.Timestamp
+	43, // 52: referee.v1.ExposedGame.end_time:type_name -> google.protobuf.Timestamp
+	55, // 53: referee.v1.ListInterventionsRequest.kind:type_name -> referee.v1.EventKind
+	43, // 54: referee.v1.ListInterventionsRequest.from_time:type_name -> google.protobuf.Timestamp
+	43, // 55: referee.v1.ListInterventionsRequest.until_time:type_name -> google.protobuf.Timestamp
+	42, // 56: referee.v1.ListInterventionsResponse.interventions:type_name -> referee.v1.Intervention
+	55, // 57: referee.v1.Intervention.kind:type_name -> referee.v1.EventKind
+	43, // 58: referee.v1.Intervention.event_time:type_name -> google.protobuf.Timestamp
+	2,  // 59: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	4,  // 60: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	7,  // 61: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	10, // 62: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	12, // 63: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
+	17, // 64: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	19, // 65: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	21, // 66: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	23, // 67: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	25, // 68: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	28, // 69: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	30, // 70: referee.v1.AuditService.StreamSettlements:input_type -> referee.v1.StreamSettlementsRequest
+	33, // 71: referee.v1.AuditService.ListSettlements:input_type -> referee.v1.ListSettlementsRequest
+	35, // 72: referee.v1.AuditService.ListExposure:input_type -> referee.v1.ListExposureRequest
+	40, // 73: referee.v1.AuditService.ListInterventions:input_type -> referee.v1.ListInterventionsRequest
+	3,  // 74: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	5,  // 75: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	8,  // 76: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	11, // 77: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	13, // 78: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
+	18, // 79: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	20, // 80: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	22, // 81: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	24, // 82: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	26, // 83: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	29, // 84: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	31, // 85: referee.v1.AuditService.StreamSettlements:output_type -> referee.v1.StreamSettlementsResponse
+	34, // 86: referee.v1.AuditService.ListSettlements:output_type -> referee.v1.ListSettlementsResponse
+	36, // 87: referee.v1.AuditService.ListExposure:output_type -> referee.v1.ListExposureResponse
+	41, // 88: referee.v1.AuditService.ListInterventions:output_type -> referee.v1.ListInterventionsResponse
+	74, // [74:89] is the sub-list for method output_type
+	59, // [59:74] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -2613,11 +3872,17 @@ func file_referee_v1_audit_service_proto_init() {
 		return
 	}
 	file_referee_v1_match_proto_init()
+	file_referee_v1_match_service_proto_init()
 	file_referee_v1_ruleset_proto_init()
 	file_referee_v1_audit_service_proto_msgTypes[6].OneofWrappers = []any{}
 	file_referee_v1_audit_service_proto_msgTypes[16].OneofWrappers = []any{
 		(*AuditServiceFindMatchRequest_RequestId)(nil),
 		(*AuditServiceFindMatchRequest_ExternalRef)(nil),
+	}
+	file_referee_v1_audit_service_proto_msgTypes[30].OneofWrappers = []any{
+		(*StreamSettlementsResponse_Entry)(nil),
+		(*StreamSettlementsResponse_Heartbeat)(nil),
+		(*StreamSettlementsResponse_End)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2625,7 +3890,7 @@ func file_referee_v1_audit_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
