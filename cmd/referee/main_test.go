@@ -147,7 +147,7 @@ func TestMigrateAndRoles(t *testing.T) {
 		{[]string{"migrate", "--version"}, exitDone, "schema 0 of " + newest + "\n"},
 		{[]string{"migrate"}, exitDone, "schema " + newest + " of " + newest + "\n"},
 		{[]string{"migrate"}, exitDone, "schema " + newest + " of " + newest + "\n"},
-		{[]string{"roles"}, exitDone, "roles referee_server and referee_auditor are as this version needs them; grant them to the roles that log in\n"},
+		{[]string{"roles"}, exitDone, "roles referee_server, referee_auditor and referee_reader are as this version needs them; grant them to the roles that log in\n"},
 		{[]string{"migrate", "--down"}, exitUsage, ""},
 		{[]string{"migrate", "--version"}, exitDone, "schema " + newest + " of " + newest + "\n"},
 		{[]string{"migrate", "--down", "--delete-all-data"}, exitDone, "schema 0 of " + newest + "\n"},

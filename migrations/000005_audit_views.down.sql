@@ -1,0 +1,2 @@
+DROP SCHEMA audit CASCADE;
+DROP INDEX matches_day;
