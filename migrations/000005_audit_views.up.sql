@@ -8,6 +8,9 @@ COMMENT ON SCHEMA audit IS 'Documented views of the history, for people. Read do
 -- Days are filtered by in matches, games, moves and totals alike.
 CREATE INDEX matches_day ON matches (((created_at AT TIME ZONE 'UTC')::date), platform);
 
+-- Live matches are few: whoever detaches a month asks for them.
+CREATE INDEX matches_live ON matches (match_id) WHERE ended_at IS NULL;
+
 -- The words of the contract behind the numbers that are stored.
 CREATE FUNCTION audit.match_status(number smallint) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (ARRAY['awaiting_start', 'playing', 'awaiting_ruling', 'complete', 'decided', 'insufficient_stake',

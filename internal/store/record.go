@@ -37,7 +37,8 @@ SELECT from_at, until_at FROM outages WHERE until_at > $1 AND ($2::timestamptz I
 )
 
 // Record returns everything about a match as its rows say, all read at one
-// instant; referee.ErrNotFound if there is no such match. What it reads it does
+// instant; referee.ErrNotFound if there is no such match, referee.ErrDetached if
+// its month was detached from the log. What it reads it does
 // not judge.
 func (s *Store) Record(ctx context.Context, id referee.ID) (*referee.Record, error) {
 	r := &referee.Record{}
@@ -126,6 +127,9 @@ func (q *recordReader) events(r *referee.Record) error {
 	events, err := each(q, func(row pgx.CollectableRow) (referee.Event, error) {
 		return scanEvent(row, q.id)
 	}, sqlRecordedEvents, uuid(q.id))
+	if err == nil && len(events) == 0 {
+		err = attached(q.ctx, q.tx, q.id)
+	}
 	if err != nil {
 		return err
 	}
