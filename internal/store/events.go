@@ -84,25 +84,20 @@ func (s *Store) events(ctx context.Context, id referee.ID, query string, numbers
 		return scanEvent(row, id)
 	})
 	if err == nil && len(events) == 0 {
-		err = attached(ctx, s.pool, id)
+		err = s.attached(ctx, id)
 	}
 	return events, wrap("read events", err)
 }
 
 // attached returns referee.ErrDetached if the log has no partition for a match.
 // It is asked only where a match has no events.
-func attached(ctx context.Context, db querier, id referee.ID) error {
+func (s *Store) attached(ctx context.Context, id referee.ID) error {
 	var is bool
-	err := db.QueryRow(ctx, sqlAttached, timestamp(timeOf(id))).Scan(&is)
+	err := s.pool.QueryRow(ctx, sqlAttached, timestamp(timeOf(id))).Scan(&is)
 	if err == nil && !is {
 		return referee.ErrDetached
 	}
 	return err
-}
-
-// querier is a pool or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, query string, arguments ...any) pgx.Row
 }
 
 func scanEvent(row pgx.CollectableRow, id referee.ID) (referee.Event, error) {

@@ -83,6 +83,61 @@ func (ResultFilter) EnumDescriptor() ([]byte, []int) {
 	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{0}
 }
 
+// ExportFormat is the form of an exported game.
+type ExportFormat int32
+
+const (
+	// JSON.
+	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
+	// One JSON object, with everything that `referee verify` needs.
+	ExportFormat_EXPORT_FORMAT_JSON ExportFormat = 1
+	// A text record, as tournaments write them and `referee import` reads them: the
+	// actions and the result, without clocks, hashes and settlements. Games that
+	// were never started and logs of compensations have none and are left out.
+	ExportFormat_EXPORT_FORMAT_TEXT ExportFormat = 2
+)
+
+// Enum value maps for ExportFormat.
+var (
+	ExportFormat_name = map[int32]string{
+		0: "EXPORT_FORMAT_UNSPECIFIED",
+		1: "EXPORT_FORMAT_JSON",
+		2: "EXPORT_FORMAT_TEXT",
+	}
+	ExportFormat_value = map[string]int32{
+		"EXPORT_FORMAT_UNSPECIFIED": 0,
+		"EXPORT_FORMAT_JSON":        1,
+		"EXPORT_FORMAT_TEXT":        2,
+	}
+)
+
+func (x ExportFormat) Enum() *ExportFormat {
+	p := new(ExportFormat)
+	*p = x
+	return p
+}
+
+func (x ExportFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_referee_v1_audit_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ExportFormat) Type() protoreflect.EnumType {
+	return &file_referee_v1_audit_service_proto_enumTypes[1]
+}
+
+func (x ExportFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExportFormat.Descriptor instead.
+func (ExportFormat) EnumDescriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{1}
+}
+
 // HistoryFilter narrows a list. Fields that are not set do not narrow it.
 type HistoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1680,7 +1735,9 @@ type ExportGamesRequest struct {
 	// Matches; their ended games are exported.
 	Filter *HistoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// resume_token of the last message of a stream that broke; empty to begin.
-	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// Form of the games.
+	Format        ExportFormat `protobuf:"varint,4,opt,name=format,proto3,enum=referee.v1.ExportFormat" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1736,6 +1793,13 @@ func (x *ExportGamesRequest) GetResumeToken() string {
 	return ""
 }
 
+func (x *ExportGamesRequest) GetFormat() ExportFormat {
+	if x != nil {
+		return x.Format
+	}
+	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
+}
+
 // ExportGamesResponse is one game.
 type ExportGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1743,10 +1807,14 @@ type ExportGamesResponse struct {
 	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// Game number; 0 for the match's log of compensations, which comes last.
 	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
-	// One JSON object, without the end of the line.
+	// One JSON object, without the end of the line; empty if text was asked for.
 	Json []byte `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
 	// Where to go on after this message. It belongs to the query.
-	ResumeToken   string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// A text record; its last line is the result. Empty if JSON was asked for.
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// Events of the game.
+	Events        uint32 `protobuf:"varint,6,opt,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1807,6 +1875,20 @@ func (x *ExportGamesResponse) GetResumeToken() string {
 		return x.ResumeToken
 	}
 	return ""
+}
+
+func (x *ExportGamesResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExportGamesResponse) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
 }
 
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
@@ -1943,22 +2025,29 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\x85\x01\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xb7\x01\n" +
 	"\x12ExportGamesRequest\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x121\n" +
 	"\x06filter\x18\x02 \x01(\v2\x19.referee.v1.HistoryFilterR\x06filter\x12!\n" +
-	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\"{\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x120\n" +
+	"\x06format\x18\x04 \x01(\x0e2\x18.referee.v1.ExportFormatR\x06format\"\xa7\x01\n" +
 	"\x13ExportGamesResponse\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken*\x94\x01\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12\x16\n" +
+	"\x06events\x18\x06 \x01(\rR\x06events*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xbf\x06\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x04*]\n" +
+	"\fExportFormat\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12EXPORT_FORMAT_JSON\x10\x01\x12\x16\n" +
+	"\x12EXPORT_FORMAT_TEXT\x10\x022\xbf\x06\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
@@ -1985,99 +2074,101 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 	return file_referee_v1_audit_service_proto_rawDescData
 }
 
-var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
-	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
-	(*ListMatchesRequest)(nil),            // 2: referee.v1.ListMatchesRequest
-	(*ListMatchesResponse)(nil),           // 3: referee.v1.ListMatchesResponse
-	(*ListGamesRequest)(nil),              // 4: referee.v1.ListGamesRequest
-	(*ListGamesResponse)(nil),             // 5: referee.v1.ListGamesResponse
-	(*GameListing)(nil),                   // 6: referee.v1.GameListing
-	(*GetGameRecordRequest)(nil),          // 7: referee.v1.GetGameRecordRequest
-	(*GetGameRecordResponse)(nil),         // 8: referee.v1.GetGameRecordResponse
-	(*GameRecord)(nil),                    // 9: referee.v1.GameRecord
-	(*RecallPlayerRequest)(nil),           // 10: referee.v1.RecallPlayerRequest
-	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
-	(*AuditServiceFindMatchRequest)(nil),  // 12: referee.v1.AuditServiceFindMatchRequest
-	(*AuditServiceFindMatchResponse)(nil), // 13: referee.v1.AuditServiceFindMatchResponse
-	(*GetCheckpointRequest)(nil),          // 14: referee.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),         // 15: referee.v1.GetCheckpointResponse
-	(*ProveGameRequest)(nil),              // 16: referee.v1.ProveGameRequest
-	(*ProveGameResponse)(nil),             // 17: referee.v1.ProveGameResponse
-	(*GetLogTileRequest)(nil),             // 18: referee.v1.GetLogTileRequest
-	(*GetLogTileResponse)(nil),            // 19: referee.v1.GetLogTileResponse
-	(*VerifyGameRequest)(nil),             // 20: referee.v1.VerifyGameRequest
-	(*VerifyGameResponse)(nil),            // 21: referee.v1.VerifyGameResponse
-	(*Finding)(nil),                       // 22: referee.v1.Finding
-	(*ExportGamesRequest)(nil),            // 23: referee.v1.ExportGamesRequest
-	(*ExportGamesResponse)(nil),           // 24: referee.v1.ExportGamesResponse
-	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 26: referee.v1.MatchStatus
-	(*Match)(nil),                         // 27: referee.v1.Match
-	(EndReason)(0),                        // 28: referee.v1.EndReason
-	(GameStatus)(0),                       // 29: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 30: referee.v1.GameResult
-	(*Game)(nil),                          // 31: referee.v1.Game
-	(*Event)(nil),                         // 32: referee.v1.Event
-	(*Ruleset)(nil),                       // 33: referee.v1.Ruleset
+	(ExportFormat)(0),                     // 1: referee.v1.ExportFormat
+	(*HistoryFilter)(nil),                 // 2: referee.v1.HistoryFilter
+	(*ListMatchesRequest)(nil),            // 3: referee.v1.ListMatchesRequest
+	(*ListMatchesResponse)(nil),           // 4: referee.v1.ListMatchesResponse
+	(*ListGamesRequest)(nil),              // 5: referee.v1.ListGamesRequest
+	(*ListGamesResponse)(nil),             // 6: referee.v1.ListGamesResponse
+	(*GameListing)(nil),                   // 7: referee.v1.GameListing
+	(*GetGameRecordRequest)(nil),          // 8: referee.v1.GetGameRecordRequest
+	(*GetGameRecordResponse)(nil),         // 9: referee.v1.GetGameRecordResponse
+	(*GameRecord)(nil),                    // 10: referee.v1.GameRecord
+	(*RecallPlayerRequest)(nil),           // 11: referee.v1.RecallPlayerRequest
+	(*RecallPlayerResponse)(nil),          // 12: referee.v1.RecallPlayerResponse
+	(*AuditServiceFindMatchRequest)(nil),  // 13: referee.v1.AuditServiceFindMatchRequest
+	(*AuditServiceFindMatchResponse)(nil), // 14: referee.v1.AuditServiceFindMatchResponse
+	(*GetCheckpointRequest)(nil),          // 15: referee.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),         // 16: referee.v1.GetCheckpointResponse
+	(*ProveGameRequest)(nil),              // 17: referee.v1.ProveGameRequest
+	(*ProveGameResponse)(nil),             // 18: referee.v1.ProveGameResponse
+	(*GetLogTileRequest)(nil),             // 19: referee.v1.GetLogTileRequest
+	(*GetLogTileResponse)(nil),            // 20: referee.v1.GetLogTileResponse
+	(*VerifyGameRequest)(nil),             // 21: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 22: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 23: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 24: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 25: referee.v1.ExportGamesResponse
+	(*timestamppb.Timestamp)(nil),         // 26: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 27: referee.v1.MatchStatus
+	(*Match)(nil),                         // 28: referee.v1.Match
+	(EndReason)(0),                        // 29: referee.v1.EndReason
+	(GameStatus)(0),                       // 30: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 31: referee.v1.GameResult
+	(*Game)(nil),                          // 32: referee.v1.Game
+	(*Event)(nil),                         // 33: referee.v1.Event
+	(*Ruleset)(nil),                       // 34: referee.v1.Ruleset
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	25, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	25, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
-	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	26, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	27, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
-	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	28, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	26, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	26, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	2,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
+	27, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	28, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	2,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	29, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
-	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	29, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	30, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	25, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	25, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
-	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	25, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	31, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	32, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	33, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	32, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
-	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	25, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	25, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	22, // 26: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
-	25, // 27: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	1,  // 28: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	2,  // 29: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 30: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 31: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 32: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 33: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	14, // 34: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	16, // 35: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	18, // 36: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	20, // 37: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
-	23, // 38: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
-	3,  // 39: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 40: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 41: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 42: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 43: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	15, // 44: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	17, // 45: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	19, // 46: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	21, // 47: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
-	24, // 48: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	7,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
+	30, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	31, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	26, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	26, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	10, // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
+	26, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	28, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	32, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	33, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	34, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	33, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	10, // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
+	26, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	28, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	26, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	26, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	26, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	23, // 26: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	26, // 27: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	2,  // 28: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	1,  // 29: referee.v1.ExportGamesRequest.format:type_name -> referee.v1.ExportFormat
+	3,  // 30: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	5,  // 31: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	8,  // 32: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	11, // 33: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	13, // 34: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	15, // 35: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	17, // 36: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	19, // 37: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	21, // 38: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	24, // 39: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	4,  // 40: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	6,  // 41: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	9,  // 42: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	12, // 43: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	14, // 44: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	16, // 45: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	18, // 46: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	20, // 47: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	22, // 48: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	25, // 49: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	40, // [40:50] is the sub-list for method output_type
+	30, // [30:40] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -2097,7 +2188,7 @@ func file_referee_v1_audit_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
