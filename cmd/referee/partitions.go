@@ -24,6 +24,9 @@ func partitions(ctx context.Context, call invocation) error {
 	if *url == "" {
 		return &usageError{"there is no database: set --database-url or " + databaseVariable}
 	}
+	if *ahead < 0 || *ahead > app.MaxMonthsAhead {
+		return &usageError{fmt.Sprintf("--ahead is 1 to %d", app.MaxMonthsAhead)}
+	}
 	asked := app.Partitions{Ahead: *ahead}
 	if *before != "" {
 		month, err := time.Parse("2006-01", *before)

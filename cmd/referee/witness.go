@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"referee.example/internal/tlog"
 	"referee.example/internal/witness"
 	refereev1 "referee.example/proto/referee/v1"
@@ -18,9 +14,7 @@ import (
 // witnessLog looks at the log once; a timer calls it as often as it should look.
 func witnessLog(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("witness", flag.ContinueOnError)
-	address := flags.String("addr", defaultAddress, "`address` of the server")
-	tls := flags.Bool("tls", false, "speak TLS, as to a proxy before the server")
-	token := flags.String("token", "", "bearer `token` of any scope; by default that of REFEREE_TOKEN")
+	from := serverFlags(flags, "any scope")
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	keyFile := flags.String("key-file", "", "`file` of the witness's own key, made with log key --witness")
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
@@ -31,23 +25,16 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	if *token == "" {
-		*token = call.getenv("REFEREE_TOKEN")
-	}
-	if len(files) != 1 || *token == "" || *logKey == "" || *keyFile == "" {
-		return &usageError{"--log-key, --key-file, a token and one FILE are needed"}
+	if len(files) != 1 || *logKey == "" || *keyFile == "" {
+		return &usageError{"--log-key, --key-file and one FILE are needed"}
 	}
 	w, err := newWitness(*logKey, *keyFile, files[0])
 	if err != nil {
 		return err
 	}
-	transport := insecure.NewCredentials()
-	if *tls {
-		transport = credentials.NewTLS(nil) // the system's roots
-	}
-	conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(transport), grpc.WithPerRPCCredentials(bearer(*token)))
+	conn, err := from.dial(call)
 	if err != nil {
-		return &usageError{err.Error()}
+		return err
 	}
 	defer func() { _ = conn.Close() }() // nothing is left to be said to the server
 	w.Audit = refereev1.NewAuditServiceClient(conn)

@@ -36,6 +36,9 @@ func ApplyRoles(ctx context.Context, url string) error {
 	return opened.ApplyRoles(ctx)
 }
 
+// MaxMonthsAhead is for how many months room can be made.
+const MaxMonthsAhead = store.MaxMonthsAhead
+
 // Partitions is what an operator does with the months of the log. It needs the
 // tables' owner.
 type Partitions struct {
