@@ -14,7 +14,7 @@ import (
 
 const (
 	// exportPage is how many matches are looked up at a time.
-	exportPage = 50
+	exportPage = 10
 	// exportAhead is how many matches are read before the one that is being
 	// written, so that reading and writing overlap. It bounds what a stream holds,
 	// together with the longest match.
@@ -108,23 +108,38 @@ func (e *export) matches(ctx context.Context, filter referee.HistoryFilter, each
 		}
 	}
 	for before := e.after.Match; ; {
-		states, err := e.service.history.ListMatches(ctx, filter, 0, before, exportPage)
+		ids, last, err := e.list(ctx, filter, before)
 		if err != nil {
 			return err
 		}
-		for _, state := range states {
-			before = state.ID
-			if state.Ended == 0 && len(state.Past) == 0 {
-				continue // its first game goes on
-			}
-			if err := each(state.ID); err != nil {
+		for _, id := range ids {
+			if err := each(id); err != nil {
 				return err
 			}
 		}
-		if len(states) < exportPage {
+		if last == (referee.ID{}) {
 			return nil
 		}
+		before = last
 	}
+}
+
+// list returns the next matches that have ended games, and the one to go on from,
+// zero at the end. The states, which are large, it lets go.
+func (e *export) list(ctx context.Context, filter referee.HistoryFilter, before referee.ID) (ids []referee.ID, last referee.ID, err error) {
+	states, err := e.service.history.ListMatches(ctx, filter, 0, before, exportPage)
+	if err != nil {
+		return nil, referee.ID{}, err
+	}
+	for _, state := range states {
+		if state.Ended != 0 || len(state.Past) > 0 {
+			ids = append(ids, state.ID)
+		}
+	}
+	if len(states) == exportPage {
+		last = states[exportPage-1].ID
+	}
+	return ids, last, nil
 }
 
 func (e *export) read(ctx context.Context, id referee.ID, matches chan<- exportedMatch) error {
