@@ -97,7 +97,10 @@ func (e *exportFile) keep(token string) error {
 		return err
 	}
 	e.place, e.kept = place{token, at}, time.Now()
-	content, _ := json.Marshal(e.place) // a text and a number
+	content, err := json.Marshal(e.place)
+	if err != nil {
+		return err
+	}
 	next := placeFile(e.file.Name()) + ".next"
 	err = os.WriteFile(next, content, 0o600)
 	if err != nil {
