@@ -40,7 +40,8 @@ type command struct {
 var commands = []command{
 	{"serve", "serve the gRPC port until a signal comes", serve},
 	{"migrate", "bring the database's schema up, or down, or say where it is", migrate},
-	{"roles", "make the database roles of the server and of auditors", roles},
+	{"roles", "make the database roles of the server, of auditors and of readers", roles},
+	{"partitions", "list, make and detach the months of the log", partitions},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
 	{"rules", "list the houses' rules, or tell one in words", tellRules},

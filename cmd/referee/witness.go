@@ -5,10 +5,6 @@ import (
 	"flag"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"referee.example/internal/tlog"
 	"referee.example/internal/witness"
 	refereev1 "referee.example/proto/referee/v1"
@@ -17,9 +13,7 @@ import (
 // witnessLog looks at the log once; a timer calls it as often as it should look.
 func witnessLog(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("witness", flag.ContinueOnError)
-	address := flags.String("addr", defaultAddress, "`address` of the server")
-	tls := flags.Bool("tls", false, "speak TLS, as to a proxy before the server")
-	token := flags.String("token", "", "bearer `token` of any scope, for --games of scope audit and every platform; by default that of REFEREE_TOKEN")
+	from := serverFlags(flags, "any scope; for --games the scope audit and every platform")
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	keyFile := flags.String("key-file", "", "`file` of the witness's own key, made with log key --witness")
 	games := flags.String("games", "", "`file` of the games it has seen, 26 bytes each: look for games that are logged twice, not at hashes only")
@@ -33,23 +27,16 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	if *token == "" {
-		*token = call.getenv("REFEREE_TOKEN")
-	}
-	if len(files) != 1 || *token == "" || *logKey == "" || *keyFile == "" {
-		return &usageError{"--log-key, --key-file, a token and one FILE are needed"}
+	if len(files) != 1 || *logKey == "" || *keyFile == "" {
+		return &usageError{"--log-key, --key-file and one FILE are needed"}
 	}
 	w, err := newWitness(*logKey, *keyFile, files[0], *games)
 	if err != nil {
 		return err
 	}
-	transport := insecure.NewCredentials()
-	if *tls {
-		transport = credentials.NewTLS(nil) // the system's roots
-	}
-	conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(transport), grpc.WithPerRPCCredentials(bearer(*token)))
+	conn, err := from.dial(call)
 	if err != nil {
-		return &usageError{err.Error()}
+		return err
 	}
 	defer func() { _ = conn.Close() }() // nothing is left to be said to the server
 	w.Audit = refereev1.NewAuditServiceClient(conn)

@@ -262,6 +262,11 @@ func idAt(t clock.Time) (id referee.ID) {
 	return id
 }
 
+// timeOf returns the instant that a UUIDv7 tells, in whole milliseconds.
+func timeOf(id referee.ID) clock.Time {
+	return clock.Time(binary.BigEndian.Uint64(id[:8])>>16) * 1000
+}
+
 // previousID returns the greatest ID below id, which is not zero.
 func previousID(id referee.ID) referee.ID {
 	for i := len(id) - 1; i >= 0; i-- {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -40,21 +41,21 @@ SELECT e.match_id, e.game, e.seq, e.event_time FROM (
 // while a single match is verified.
 const matchesInOutage = 200
 
-func (q *recordReader) entries(r *referee.Record) (err error) {
-	r.Entries, err = each(q, "log_entries", func(row pgx.CollectableRow) (e referee.RecordedEntry, err error) {
+func (r recordReader) entries(rows pgx.Rows) (err error) {
+	r.Entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e referee.RecordedEntry, err error) {
 		var position *int64
 		err = row.Scan(&position, &e.Game, &e.Head, &e.Compensation)
 		if e.Queued = position == nil; !e.Queued {
 			e.Position = *position
 		}
 		return e, err
-	}, sqlRecordedEntries, uuid(q.id))
+	})
 	return err
 }
 
 // contradictions looks, for each outage that paused the match, for a move that
 // was made in it.
-func (q *recordReader) contradictions(r *referee.Record) error {
+func (s *Store) contradictions(ctx context.Context, r *referee.Record) error {
 	seen := map[referee.Outage]bool{}
 	for _, events := range r.Logs {
 		for i := range events {
@@ -66,7 +67,7 @@ func (q *recordReader) contradictions(r *referee.Record) error {
 				continue // what can't be read is found by the replay
 			}
 			seen[referee.Outage(d)] = true
-			if err := q.contradict(r, referee.Outage(d)); err != nil {
+			if err := s.contradict(ctx, r, referee.Outage(d)); err != nil {
 				return err
 			}
 		}
@@ -74,12 +75,16 @@ func (q *recordReader) contradictions(r *referee.Record) error {
 	return nil
 }
 
-func (q *recordReader) contradict(r *referee.Record, o referee.Outage) error {
-	moves, err := each(q, "events", scanMove, sqlMoveInOutage, timestamp(o.From), timestamp(o.Until), matchesInOutage)
+func (s *Store) contradict(ctx context.Context, r *referee.Record, o referee.Outage) error {
+	rows, err := s.pool.Query(ctx, sqlMoveInOutage, timestamp(o.From), timestamp(o.Until), matchesInOutage)
+	if err != nil {
+		return err
+	}
+	moves, err := pgx.CollectRows(rows, scanMove)
 	if err == nil && len(moves) > 0 {
 		r.Contradicted = append(r.Contradicted, referee.ContradictedOutage{Outage: o, Move: moves[0].Time})
 	}
-	return err
+	return unreadable("events", err)
 }
 
 func scanMove(row pgx.CollectableRow) (e referee.Event, err error) {
@@ -92,11 +97,10 @@ func scanMove(row pgx.CollectableRow) (e referee.Event, err error) {
 
 const sqlRecordTime = `SELECT clock_timestamp()`
 
-func (q *recordReader) time(r *referee.Record) error {
-	times, err := each(q, "", pgx.RowTo[time.Time], sqlRecordTime)
-	if err == nil {
-		r.Now = instant(times[0])
-	}
+func (r recordReader) time(rows pgx.Rows) error {
+	var now time.Time
+	err := one(rows, &now)
+	r.Now = instant(now)
 	return err
 }
 

@@ -11,14 +11,19 @@ import "context"
 //     database, nor alter a position that the feed has given out.
 //   - referee_auditor reads the record, but neither a match's state nor the
 //     sealed seeds in it or beside it.
+//   - referee_reader reads the views of the schema audit and nothing else.
 var roleStatements = []string{
 	// Several databases of one cluster may be at this at the same time.
 	`DO $$ BEGIN CREATE ROLE referee_server NOLOGIN;
 	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
 	`DO $$ BEGIN CREATE ROLE referee_auditor NOLOGIN;
 	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
-	`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM referee_server, referee_auditor`,
+	`DO $$ BEGIN CREATE ROLE referee_reader NOLOGIN;
+	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+	`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM referee_server, referee_auditor, referee_reader`,
+	`REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, referee_reader`,
 	`GRANT USAGE ON SCHEMA public TO referee_server, referee_auditor`,
+	`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO referee_server, referee_auditor`,
 
 	`GRANT SELECT, INSERT ON rulesets, matches, match_states, games, events, settlements, settlement_lines,
 		participants, create_requests, external_refs, principals, outages TO referee_server`,
@@ -42,6 +47,12 @@ var roleStatements = []string{
 	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,
 		ended_at, end_reason, winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_auditor`,
+
+	// The functions are those that the views are written with: they read nothing.
+	`REVOKE ALL ON ALL TABLES IN SCHEMA audit FROM PUBLIC, referee_reader`,
+	`GRANT USAGE ON SCHEMA audit TO referee_reader`,
+	`GRANT SELECT ON ALL TABLES IN SCHEMA audit TO referee_reader`,
+	`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO referee_reader`,
 }
 
 // ApplyRoles makes the roles and gives them exactly their rights, whatever they

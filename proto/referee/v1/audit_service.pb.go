@@ -83,6 +83,61 @@ func (ResultFilter) EnumDescriptor() ([]byte, []int) {
 	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{0}
 }
 
+// ExportFormat is the form of an exported game.
+type ExportFormat int32
+
+const (
+	// JSON.
+	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
+	// One JSON object, with everything that `referee verify` needs.
+	ExportFormat_EXPORT_FORMAT_JSON ExportFormat = 1
+	// A text record, as tournaments write them and `referee import` reads them: the
+	// actions and the result, without clocks, hashes and settlements. Games that
+	// were never started and logs of compensations have none and are left out.
+	ExportFormat_EXPORT_FORMAT_TEXT ExportFormat = 2
+)
+
+// Enum value maps for ExportFormat.
+var (
+	ExportFormat_name = map[int32]string{
+		0: "EXPORT_FORMAT_UNSPECIFIED",
+		1: "EXPORT_FORMAT_JSON",
+		2: "EXPORT_FORMAT_TEXT",
+	}
+	ExportFormat_value = map[string]int32{
+		"EXPORT_FORMAT_UNSPECIFIED": 0,
+		"EXPORT_FORMAT_JSON":        1,
+		"EXPORT_FORMAT_TEXT":        2,
+	}
+)
+
+func (x ExportFormat) Enum() *ExportFormat {
+	p := new(ExportFormat)
+	*p = x
+	return p
+}
+
+func (x ExportFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_referee_v1_audit_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ExportFormat) Type() protoreflect.EnumType {
+	return &file_referee_v1_audit_service_proto_enumTypes[1]
+}
+
+func (x ExportFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExportFormat.Descriptor instead.
+func (ExportFormat) EnumDescriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{1}
+}
+
 // HistoryFilter narrows a list. Fields that are not set do not narrow it. All of
 // them go together. A list looks through what its most telling field finds: the
 // two players, the player, the table, those that have not ended, a rare ending,
@@ -2146,7 +2201,9 @@ type ExportGamesRequest struct {
 	// Matches; their ended games are exported.
 	Filter *HistoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// resume_token of the last message of a stream that broke; empty to begin.
-	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// Form of the games.
+	Format        ExportFormat `protobuf:"varint,4,opt,name=format,proto3,enum=referee.v1.ExportFormat" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2202,6 +2259,13 @@ func (x *ExportGamesRequest) GetResumeToken() string {
 	return ""
 }
 
+func (x *ExportGamesRequest) GetFormat() ExportFormat {
+	if x != nil {
+		return x.Format
+	}
+	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
+}
+
 // ExportGamesResponse is one game.
 type ExportGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2209,10 +2273,14 @@ type ExportGamesResponse struct {
 	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// Game number; 0 for the match's log of compensations, which comes last.
 	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
-	// One JSON object, without the end of the line.
+	// One JSON object, without the end of the line; empty if text was asked for.
 	Json []byte `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
 	// Where to go on after this message. It belongs to the query.
-	ResumeToken   string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// A text record; its last line is the result. Empty if JSON was asked for.
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// Events of the game.
+	Events        uint32 `protobuf:"varint,6,opt,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2273,6 +2341,20 @@ func (x *ExportGamesResponse) GetResumeToken() string {
 		return x.ResumeToken
 	}
 	return ""
+}
+
+func (x *ExportGamesResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExportGamesResponse) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
 }
 
 // StreamSettlementsRequest asks for a platform's settlements.
@@ -3568,16 +3650,19 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\x85\x01\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xb7\x01\n" +
 	"\x12ExportGamesRequest\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x121\n" +
 	"\x06filter\x18\x02 \x01(\v2\x19.referee.v1.HistoryFilterR\x06filter\x12!\n" +
-	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\"{\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x120\n" +
+	"\x06format\x18\x04 \x01(\x0e2\x18.referee.v1.ExportFormatR\x06format\"\xa7\x01\n" +
 	"\x13ExportGamesResponse\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\"[\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12\x16\n" +
+	"\x06events\x18\x06 \x01(\rR\x06events\"[\n" +
 	"\x18StreamSettlementsRequest\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12#\n" +
 	"\rfrom_position\x18\x02 \x01(\x03R\ffromPosition\"\x9e\x02\n" +
@@ -3676,7 +3761,11 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\x96\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x04*]\n" +
+	"\fExportFormat\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12EXPORT_FORMAT_JSON\x10\x01\x12\x16\n" +
+	"\x12EXPORT_FORMAT_TEXT\x10\x022\x96\n" +
 	"\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
@@ -3709,161 +3798,163 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 	return file_referee_v1_audit_service_proto_rawDescData
 }
 
-var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
-	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
-	(*ListMatchesRequest)(nil),            // 2: referee.v1.ListMatchesRequest
-	(*ListMatchesResponse)(nil),           // 3: referee.v1.ListMatchesResponse
-	(*ListGamesRequest)(nil),              // 4: referee.v1.ListGamesRequest
-	(*ListGamesResponse)(nil),             // 5: referee.v1.ListGamesResponse
-	(*GameListing)(nil),                   // 6: referee.v1.GameListing
-	(*GetGameRecordRequest)(nil),          // 7: referee.v1.GetGameRecordRequest
-	(*GetGameRecordResponse)(nil),         // 8: referee.v1.GetGameRecordResponse
-	(*GameRecord)(nil),                    // 9: referee.v1.GameRecord
-	(*RecallPlayerRequest)(nil),           // 10: referee.v1.RecallPlayerRequest
-	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
-	(*GetPairStatisticsRequest)(nil),      // 12: referee.v1.GetPairStatisticsRequest
-	(*GetPairStatisticsResponse)(nil),     // 13: referee.v1.GetPairStatisticsResponse
-	(*EndReasonCount)(nil),                // 14: referee.v1.EndReasonCount
-	(*PairPlayerStatistics)(nil),          // 15: referee.v1.PairPlayerStatistics
-	(*ThinkTimes)(nil),                    // 16: referee.v1.ThinkTimes
-	(*AuditServiceFindMatchRequest)(nil),  // 17: referee.v1.AuditServiceFindMatchRequest
-	(*AuditServiceFindMatchResponse)(nil), // 18: referee.v1.AuditServiceFindMatchResponse
-	(*GetCheckpointRequest)(nil),          // 19: referee.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),         // 20: referee.v1.GetCheckpointResponse
-	(*ProveGameRequest)(nil),              // 21: referee.v1.ProveGameRequest
-	(*ProveGameResponse)(nil),             // 22: referee.v1.ProveGameResponse
-	(*GetLogTileRequest)(nil),             // 23: referee.v1.GetLogTileRequest
-	(*GetLogTileResponse)(nil),            // 24: referee.v1.GetLogTileResponse
-	(*VerifyGameRequest)(nil),             // 25: referee.v1.VerifyGameRequest
-	(*VerifyGameResponse)(nil),            // 26: referee.v1.VerifyGameResponse
-	(*Finding)(nil),                       // 27: referee.v1.Finding
-	(*ExportGamesRequest)(nil),            // 28: referee.v1.ExportGamesRequest
-	(*ExportGamesResponse)(nil),           // 29: referee.v1.ExportGamesResponse
-	(*StreamSettlementsRequest)(nil),      // 30: referee.v1.StreamSettlementsRequest
-	(*StreamSettlementsResponse)(nil),     // 31: referee.v1.StreamSettlementsResponse
-	(*SettlementEntry)(nil),               // 32: referee.v1.SettlementEntry
-	(*ListSettlementsRequest)(nil),        // 33: referee.v1.ListSettlementsRequest
-	(*ListSettlementsResponse)(nil),       // 34: referee.v1.ListSettlementsResponse
-	(*ListExposureRequest)(nil),           // 35: referee.v1.ListExposureRequest
-	(*ListExposureResponse)(nil),          // 36: referee.v1.ListExposureResponse
-	(*ExposedGame)(nil),                   // 37: referee.v1.ExposedGame
-	(*ExposedSeat)(nil),                   // 38: referee.v1.ExposedSeat
-	(*ExposureTotal)(nil),                 // 39: referee.v1.ExposureTotal
-	(*ListInterventionsRequest)(nil),      // 40: referee.v1.ListInterventionsRequest
-	(*ListInterventionsResponse)(nil),     // 41: referee.v1.ListInterventionsResponse
-	(*Intervention)(nil),                  // 42: referee.v1.Intervention
-	(*timestamppb.Timestamp)(nil),         // 43: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 44: referee.v1.MatchStatus
-	(*Match)(nil),                         // 45: referee.v1.Match
-	(EndReason)(0),                        // 46: referee.v1.EndReason
-	(GameStatus)(0),                       // 47: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 48: referee.v1.GameResult
-	(*Game)(nil),                          // 49: referee.v1.Game
-	(*Event)(nil),                         // 50: referee.v1.Event
-	(*Ruleset)(nil),                       // 51: referee.v1.Ruleset
-	(*Heartbeat)(nil),                     // 52: referee.v1.Heartbeat
-	(*WatchEnd)(nil),                      // 53: referee.v1.WatchEnd
-	(*Settlement)(nil),                    // 54: referee.v1.Settlement
-	(EventKind)(0),                        // 55: referee.v1.EventKind
+	(ExportFormat)(0),                     // 1: referee.v1.ExportFormat
+	(*HistoryFilter)(nil),                 // 2: referee.v1.HistoryFilter
+	(*ListMatchesRequest)(nil),            // 3: referee.v1.ListMatchesRequest
+	(*ListMatchesResponse)(nil),           // 4: referee.v1.ListMatchesResponse
+	(*ListGamesRequest)(nil),              // 5: referee.v1.ListGamesRequest
+	(*ListGamesResponse)(nil),             // 6: referee.v1.ListGamesResponse
+	(*GameListing)(nil),                   // 7: referee.v1.GameListing
+	(*GetGameRecordRequest)(nil),          // 8: referee.v1.GetGameRecordRequest
+	(*GetGameRecordResponse)(nil),         // 9: referee.v1.GetGameRecordResponse
+	(*GameRecord)(nil),                    // 10: referee.v1.GameRecord
+	(*RecallPlayerRequest)(nil),           // 11: referee.v1.RecallPlayerRequest
+	(*RecallPlayerResponse)(nil),          // 12: referee.v1.RecallPlayerResponse
+	(*GetPairStatisticsRequest)(nil),      // 13: referee.v1.GetPairStatisticsRequest
+	(*GetPairStatisticsResponse)(nil),     // 14: referee.v1.GetPairStatisticsResponse
+	(*EndReasonCount)(nil),                // 15: referee.v1.EndReasonCount
+	(*PairPlayerStatistics)(nil),          // 16: referee.v1.PairPlayerStatistics
+	(*ThinkTimes)(nil),                    // 17: referee.v1.ThinkTimes
+	(*AuditServiceFindMatchRequest)(nil),  // 18: referee.v1.AuditServiceFindMatchRequest
+	(*AuditServiceFindMatchResponse)(nil), // 19: referee.v1.AuditServiceFindMatchResponse
+	(*GetCheckpointRequest)(nil),          // 20: referee.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),         // 21: referee.v1.GetCheckpointResponse
+	(*ProveGameRequest)(nil),              // 22: referee.v1.ProveGameRequest
+	(*ProveGameResponse)(nil),             // 23: referee.v1.ProveGameResponse
+	(*GetLogTileRequest)(nil),             // 24: referee.v1.GetLogTileRequest
+	(*GetLogTileResponse)(nil),            // 25: referee.v1.GetLogTileResponse
+	(*VerifyGameRequest)(nil),             // 26: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 27: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 28: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 29: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 30: referee.v1.ExportGamesResponse
+	(*StreamSettlementsRequest)(nil),      // 31: referee.v1.StreamSettlementsRequest
+	(*StreamSettlementsResponse)(nil),     // 32: referee.v1.StreamSettlementsResponse
+	(*SettlementEntry)(nil),               // 33: referee.v1.SettlementEntry
+	(*ListSettlementsRequest)(nil),        // 34: referee.v1.ListSettlementsRequest
+	(*ListSettlementsResponse)(nil),       // 35: referee.v1.ListSettlementsResponse
+	(*ListExposureRequest)(nil),           // 36: referee.v1.ListExposureRequest
+	(*ListExposureResponse)(nil),          // 37: referee.v1.ListExposureResponse
+	(*ExposedGame)(nil),                   // 38: referee.v1.ExposedGame
+	(*ExposedSeat)(nil),                   // 39: referee.v1.ExposedSeat
+	(*ExposureTotal)(nil),                 // 40: referee.v1.ExposureTotal
+	(*ListInterventionsRequest)(nil),      // 41: referee.v1.ListInterventionsRequest
+	(*ListInterventionsResponse)(nil),     // 42: referee.v1.ListInterventionsResponse
+	(*Intervention)(nil),                  // 43: referee.v1.Intervention
+	(*timestamppb.Timestamp)(nil),         // 44: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 45: referee.v1.MatchStatus
+	(*Match)(nil),                         // 46: referee.v1.Match
+	(EndReason)(0),                        // 47: referee.v1.EndReason
+	(GameStatus)(0),                       // 48: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 49: referee.v1.GameResult
+	(*Game)(nil),                          // 50: referee.v1.Game
+	(*Event)(nil),                         // 51: referee.v1.Event
+	(*Ruleset)(nil),                       // 52: referee.v1.Ruleset
+	(*Heartbeat)(nil),                     // 53: referee.v1.Heartbeat
+	(*WatchEnd)(nil),                      // 54: referee.v1.WatchEnd
+	(*Settlement)(nil),                    // 55: referee.v1.Settlement
+	(EventKind)(0),                        // 56: referee.v1.EventKind
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	43, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	43, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
-	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	44, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	45, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
-	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	46, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	44, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	44, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	2,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
+	45, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	46, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	2,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	47, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
-	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	47, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	48, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	43, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	43, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
-	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	43, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	45, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	49, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	50, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	51, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	50, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
-	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	43, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	43, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
-	43, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
-	14, // 24: referee.v1.GetPairStatisticsResponse.endings:type_name -> referee.v1.EndReasonCount
-	43, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
-	43, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
-	15, // 27: referee.v1.GetPairStatisticsResponse.players:type_name -> referee.v1.PairPlayerStatistics
-	43, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
-	43, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
-	46, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
-	16, // 31: referee.v1.PairPlayerStatistics.think_times:type_name -> referee.v1.ThinkTimes
-	45, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	43, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	43, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	43, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 36: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
-	43, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	1,  // 38: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	32, // 39: referee.v1.StreamSettlementsResponse.entry:type_name -> referee.v1.SettlementEntry
-	52, // 40: referee.v1.StreamSettlementsResponse.heartbeat:type_name -> referee.v1.Heartbeat
-	53, // 41: referee.v1.StreamSettlementsResponse.end:type_name -> referee.v1.WatchEnd
-	43, // 42: referee.v1.StreamSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
-	54, // 43: referee.v1.SettlementEntry.settlement:type_name -> referee.v1.Settlement
-	32, // 44: referee.v1.ListSettlementsResponse.entries:type_name -> referee.v1.SettlementEntry
-	43, // 45: referee.v1.ListSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
-	43, // 46: referee.v1.ListExposureRequest.at_time:type_name -> google.protobuf.Timestamp
-	37, // 47: referee.v1.ListExposureResponse.games:type_name -> referee.v1.ExposedGame
-	39, // 48: referee.v1.ListExposureResponse.totals:type_name -> referee.v1.ExposureTotal
-	43, // 49: referee.v1.ListExposureResponse.at_time:type_name -> google.protobuf.Timestamp
-	38, // 50: referee.v1.ExposedGame.seats:type_name -> referee.v1.ExposedSeat
-	43, // 51: referee.v1.ExposedGame.start_time:type_name -> google.protobuf.Timestamp
-	43, // 52: referee.v1.ExposedGame.end_time:type_name -> google.protobuf.Timestamp
-	55, // 53: referee.v1.ListInterventionsRequest.kind:type_name -> referee.v1.EventKind
-	43, // 54: referee.v1.ListInterventionsRequest.from_time:type_name -> google.protobuf.Timestamp
-	43, // 55: referee.v1.ListInterventionsRequest.until_time:type_name -> google.protobuf.Timestamp
-	42, // 56: referee.v1.ListInterventionsResponse.interventions:type_name -> referee.v1.Intervention
-	55, // 57: referee.v1.Intervention.kind:type_name -> referee.v1.EventKind
-	43, // 58: referee.v1.Intervention.event_time:type_name -> google.protobuf.Timestamp
-	2,  // 59: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 60: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 61: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 62: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 63: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
-	17, // 64: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	19, // 65: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	21, // 66: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	23, // 67: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	25, // 68: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
-	28, // 69: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
-	30, // 70: referee.v1.AuditService.StreamSettlements:input_type -> referee.v1.StreamSettlementsRequest
-	33, // 71: referee.v1.AuditService.ListSettlements:input_type -> referee.v1.ListSettlementsRequest
-	35, // 72: referee.v1.AuditService.ListExposure:input_type -> referee.v1.ListExposureRequest
-	40, // 73: referee.v1.AuditService.ListInterventions:input_type -> referee.v1.ListInterventionsRequest
-	3,  // 74: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 75: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 76: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 77: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 78: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
-	18, // 79: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	20, // 80: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	22, // 81: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	24, // 82: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	26, // 83: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
-	29, // 84: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
-	31, // 85: referee.v1.AuditService.StreamSettlements:output_type -> referee.v1.StreamSettlementsResponse
-	34, // 86: referee.v1.AuditService.ListSettlements:output_type -> referee.v1.ListSettlementsResponse
-	36, // 87: referee.v1.AuditService.ListExposure:output_type -> referee.v1.ListExposureResponse
-	41, // 88: referee.v1.AuditService.ListInterventions:output_type -> referee.v1.ListInterventionsResponse
-	74, // [74:89] is the sub-list for method output_type
-	59, // [59:74] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	7,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
+	48, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	49, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	44, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	44, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	10, // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
+	44, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	46, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	50, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	51, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	52, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	51, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	10, // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
+	44, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
+	44, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
+	15, // 24: referee.v1.GetPairStatisticsResponse.endings:type_name -> referee.v1.EndReasonCount
+	44, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
+	44, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
+	16, // 27: referee.v1.GetPairStatisticsResponse.players:type_name -> referee.v1.PairPlayerStatistics
+	44, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
+	44, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
+	47, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
+	17, // 31: referee.v1.PairPlayerStatistics.think_times:type_name -> referee.v1.ThinkTimes
+	46, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	44, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	28, // 36: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	44, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	2,  // 38: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	1,  // 39: referee.v1.ExportGamesRequest.format:type_name -> referee.v1.ExportFormat
+	33, // 40: referee.v1.StreamSettlementsResponse.entry:type_name -> referee.v1.SettlementEntry
+	53, // 41: referee.v1.StreamSettlementsResponse.heartbeat:type_name -> referee.v1.Heartbeat
+	54, // 42: referee.v1.StreamSettlementsResponse.end:type_name -> referee.v1.WatchEnd
+	44, // 43: referee.v1.StreamSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	55, // 44: referee.v1.SettlementEntry.settlement:type_name -> referee.v1.Settlement
+	33, // 45: referee.v1.ListSettlementsResponse.entries:type_name -> referee.v1.SettlementEntry
+	44, // 46: referee.v1.ListSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 47: referee.v1.ListExposureRequest.at_time:type_name -> google.protobuf.Timestamp
+	38, // 48: referee.v1.ListExposureResponse.games:type_name -> referee.v1.ExposedGame
+	40, // 49: referee.v1.ListExposureResponse.totals:type_name -> referee.v1.ExposureTotal
+	44, // 50: referee.v1.ListExposureResponse.at_time:type_name -> google.protobuf.Timestamp
+	39, // 51: referee.v1.ExposedGame.seats:type_name -> referee.v1.ExposedSeat
+	44, // 52: referee.v1.ExposedGame.start_time:type_name -> google.protobuf.Timestamp
+	44, // 53: referee.v1.ExposedGame.end_time:type_name -> google.protobuf.Timestamp
+	56, // 54: referee.v1.ListInterventionsRequest.kind:type_name -> referee.v1.EventKind
+	44, // 55: referee.v1.ListInterventionsRequest.from_time:type_name -> google.protobuf.Timestamp
+	44, // 56: referee.v1.ListInterventionsRequest.until_time:type_name -> google.protobuf.Timestamp
+	43, // 57: referee.v1.ListInterventionsResponse.interventions:type_name -> referee.v1.Intervention
+	56, // 58: referee.v1.Intervention.kind:type_name -> referee.v1.EventKind
+	44, // 59: referee.v1.Intervention.event_time:type_name -> google.protobuf.Timestamp
+	3,  // 60: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	5,  // 61: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	8,  // 62: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	11, // 63: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	13, // 64: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
+	18, // 65: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	20, // 66: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	22, // 67: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	24, // 68: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	26, // 69: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	29, // 70: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	31, // 71: referee.v1.AuditService.StreamSettlements:input_type -> referee.v1.StreamSettlementsRequest
+	34, // 72: referee.v1.AuditService.ListSettlements:input_type -> referee.v1.ListSettlementsRequest
+	36, // 73: referee.v1.AuditService.ListExposure:input_type -> referee.v1.ListExposureRequest
+	41, // 74: referee.v1.AuditService.ListInterventions:input_type -> referee.v1.ListInterventionsRequest
+	4,  // 75: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	6,  // 76: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	9,  // 77: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	12, // 78: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	14, // 79: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
+	19, // 80: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	21, // 81: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	23, // 82: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	25, // 83: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	27, // 84: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	30, // 85: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	32, // 86: referee.v1.AuditService.StreamSettlements:output_type -> referee.v1.StreamSettlementsResponse
+	35, // 87: referee.v1.AuditService.ListSettlements:output_type -> referee.v1.ListSettlementsResponse
+	37, // 88: referee.v1.AuditService.ListExposure:output_type -> referee.v1.ListExposureResponse
+	42, // 89: referee.v1.AuditService.ListInterventions:output_type -> referee.v1.ListInterventionsResponse
+	75, // [75:90] is the sub-list for method output_type
+	60, // [60:75] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -3889,7 +3980,7 @@ func file_referee_v1_audit_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -80,8 +80,11 @@ type AuditServiceClient interface {
 	// and nothing that depends on a piece that lies face down.
 	VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
-	// programs check without the service: whole matches, newest first, the games
-	// of each in order.
+	// programs check without the service, or as text records: whole matches, newest
+	// first, the games of each in order. Each match is read by itself, at one
+	// instant: matches that begin or end meanwhile do not disturb the stream. It is
+	// refused as LOG_DETACHED where it comes to a match whose events are kept
+	// elsewhere.
 	ExportGames(ctx context.Context, in *ExportGamesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGamesResponse], error)
 	// StreamSettlements streams a platform's settlements from a position on, for a
 	// wallet to apply, and goes on with those to come. Each settlement has one
@@ -326,8 +329,11 @@ type AuditServiceServer interface {
 	// and nothing that depends on a piece that lies face down.
 	VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
-	// programs check without the service: whole matches, newest first, the games
-	// of each in order.
+	// programs check without the service, or as text records: whole matches, newest
+	// first, the games of each in order. Each match is read by itself, at one
+	// instant: matches that begin or end meanwhile do not disturb the stream. It is
+	// refused as LOG_DETACHED where it comes to a match whose events are kept
+	// elsewhere.
 	ExportGames(*ExportGamesRequest, grpc.ServerStreamingServer[ExportGamesResponse]) error
 	// StreamSettlements streams a platform's settlements from a position on, for a
 	// wallet to apply, and goes on with those to come. Each settlement has one
