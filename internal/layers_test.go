@@ -52,6 +52,7 @@ var outside = map[string][]string{
 	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
 	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "cmd/referee", "proto/referee/v1"},
+	"connectrpc.com/":            {"internal/server"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }
 

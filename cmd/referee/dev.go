@@ -21,6 +21,7 @@ import (
 func dev(ctx context.Context, call invocation) (err error) {
 	flags := flag.NewFlagSet("dev", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:50051", "TCP `address` of the gRPC port; port 0 picks a free one")
+	httpListen := flags.String("http-listen", "127.0.0.1:8080", "TCP `address` of the HTTP port; port 0 picks a free one, nothing leaves it out")
 	dataDir := flags.String("data-dir", "", "`folder` of the database, kept from one start to the next")
 	ascii := flags.Bool("ascii", false, "draw letters instead of Chinese characters")
 	fast := flags.Bool("fast", false, "do not wait between plies, list them")
@@ -40,7 +41,7 @@ func dev(ctx context.Context, call invocation) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, postgres.Stop()) }()
-	running, token, err := startDev(ctx, call, postgres, *listen)
+	running, token, err := startDev(ctx, call, postgres, *listen, *httpListen)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func dev(ctx context.Context, call invocation) (err error) {
 }
 
 // startDev migrates and starts a replica with a key and a token of its own.
-func startDev(ctx context.Context, call invocation, postgres *devpg.Server, listen string) (*app.App, string, error) {
+func startDev(ctx context.Context, call invocation, postgres *devpg.Server, listen, httpListen string) (*app.App, string, error) {
 	url := postgres.URL("postgres")
 	err := app.Migrate(ctx, url)
 	if err != nil {
@@ -67,7 +68,7 @@ func startDev(ctx context.Context, call invocation, postgres *devpg.Server, list
 		return nil, "", err
 	}
 	config := app.Config{
-		Listen: listen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, LogKeyFile: logKeyFile, TokenFile: tokenPath,
+		Listen: listen, HTTPListen: httpListen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, LogKeyFile: logKeyFile, TokenFile: tokenPath,
 		Reflection: true, LogLevel: slog.LevelWarn, DrainTimeout: 5 * time.Second,
 	}
 	logger := slog.New(slog.NewTextHandler(call.err, &slog.HandlerOptions{Level: config.LogLevel}))

@@ -25,7 +25,8 @@ type App struct {
 	store     *store.Store
 	server    *server.Server
 	listener  net.Listener
-	served    chan error // by Serve, once
+	web       net.Listener // of the HTTP port; nil for none
+	served    chan error   // of each port, once
 	serving   sync.WaitGroup
 	stopLoops context.CancelFunc
 	loops     sync.WaitGroup
@@ -80,7 +81,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	a := &App{config: config, logger: logger, store: opened, served: make(chan error, 1)}
+	a := &App{config: config, logger: logger, store: opened, served: make(chan error, 2)}
 	err = a.open(ctx, keys)
 	if err != nil {
 		opened.Close()
@@ -112,6 +113,13 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 		return err
 	}
 	a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.Listen)
+	if err != nil || a.config.HTTPListen == "" {
+		return err
+	}
+	a.web, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.HTTPListen)
+	if err != nil {
+		_ = a.listener.Close() // it has not been served on
+	}
 	return err
 }
 
@@ -126,7 +134,10 @@ func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, p
 	a.loops.Go(func() { newSweep(a.store, r, a.logger).run(ctx) })
 	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
-	a.logger.Info("listening", "address", a.Addr())
+	if a.web != nil {
+		a.serving.Go(func() { a.served <- a.server.ServeWeb(a.web, nil) })
+	}
+	a.logger.Info("listening", "address", a.Addr(), "http", a.HTTPAddr())
 }
 
 // ready tells whether this replica may be sent calls.
@@ -140,6 +151,14 @@ func (a *App) ready(ctx context.Context) error {
 
 // Addr returns the address that the replica listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// HTTPAddr returns the address of the HTTP port, empty if there is none.
+func (a *App) HTTPAddr() string {
+	if a.web == nil {
+		return ""
+	}
+	return a.web.Addr().String()
+}
 
 // Stop ends a replica in order: it is called unready, streams are told to go
 // elsewhere, calls at work finish within the drain timeout, and only then do

@@ -73,9 +73,10 @@ var standardLimits = limits{
 	streamAge: streamAge, watches: 10_000,
 }
 
-// Server is the gRPC server of one replica.
+// Server is the gRPC server of one replica, and its HTTP server.
 type Server struct {
 	grpc    *grpc.Server
+	web     *webServer
 	health  *health.Server
 	referee *referee.Referee
 	history referee.History
@@ -108,30 +109,39 @@ func newServer(c Config, l limits) *Server {
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.grpc = grpc.NewServer(
-		grpc.ChainUnaryInterceptor(s.unary),
-		grpc.ChainStreamInterceptor(s.stream),
-		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(MaxRequestBytes),
-		grpc.MaxSendMsgSize(maxResponseBytes),
+	s.grpc = s.newGRPC(
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.WaitForHandlers(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 	)
-	refereev1.RegisterMatchServiceServer(s.grpc, &matchService{Server: s})
-	refereev1.RegisterRulesServiceServer(s.grpc, &rulesService{Server: s})
-	refereev1.RegisterAuditServiceServer(s.grpc, &auditService{Server: s})
+	s.web = newWebServer(s.newGRPC(), c.Logger)
 	s.setHealth(false)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
 	return s
+}
+
+// newGRPC returns a gRPC server of the contract: whichever way a call comes, it
+// meets the same stations and limits.
+func (s *Server) newGRPC(options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(options,
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(MaxRequestBytes),
+		grpc.MaxSendMsgSize(maxResponseBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.WaitForHandlers(true),
+	)...)
+	refereev1.RegisterMatchServiceServer(g, &matchService{Server: s})
+	refereev1.RegisterRulesServiceServer(g, &rulesService{Server: s})
+	refereev1.RegisterAuditServiceServer(g, &auditService{Server: s})
+	return g
 }
 
 // The services of the contract.
@@ -156,6 +166,7 @@ func (s *Server) Serve(lis net.Listener) error {
 	if s.stopping.Err() == nil {
 		s.background.Go(func() { s.hub.run(s.stopping) })
 		s.background.Go(s.watchReadiness)
+		s.background.Go(s.web.serveInProcess)
 	}
 	s.beginning.Unlock()
 	if err := s.grpc.Serve(lis); err != nil {
@@ -164,9 +175,10 @@ func (s *Server) Serve(lis net.Listener) error {
 	return nil
 }
 
-// Drain stops serving in order: health says so first, streams end with a
-// reason, calls in flight are finished until ctx is done, then whatever is left
-// is cut off. Serve returns meanwhile. It may be called once.
+// Drain stops serving in order, on both ports at once: health says so first,
+// streams end with a reason, calls in flight are finished until ctx is done, then
+// whatever is left is cut off. Serve and ServeWeb return meanwhile. It may be
+// called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.health.Shutdown()
 	s.drain()
@@ -175,6 +187,7 @@ func (s *Server) Drain(ctx context.Context) {
 		defer close(finished)
 		s.grpc.GracefulStop()
 	}()
+	s.web.drain(ctx)
 	select {
 	case <-finished:
 	case <-ctx.Done():
