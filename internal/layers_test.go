@@ -34,7 +34,8 @@ var arrows = map[string][]string{
 	"internal/verify":        append([]string{"internal/referee", "internal/tlog"}, bottom...),
 	"internal/store":         append([]string{"internal/referee", "internal/tlog", "migrations"}, bottom...),
 	"internal/server":        append([]string{"internal/referee", "internal/tlog", "internal/verify", "proto/referee/v1"}, bottom...),
-	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
+	"internal/console":       {"internal/deal", "proto/referee/v1"},
+	"internal/app":           {"internal/server", "internal/console", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
 	"internal/witness":       {"internal/tlog", "proto/referee/v1"},
 	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
@@ -51,7 +52,7 @@ var arrows = map[string][]string{
 var outside = map[string][]string{
 	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
-	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "cmd/referee", "proto/referee/v1"},
+	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "internal/console", "cmd/referee", "proto/referee/v1"},
 	"connectrpc.com/":            {"internal/server"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 
+	"referee.example/internal/console"
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
@@ -87,7 +89,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 		opened.Close()
 		return nil, err
 	}
-	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, logKey, public)
+	a.serve(referee.New(opened, presets, keys, opened.Now), tokens, keys, logKey, public)
 	return a, nil
 }
 
@@ -123,7 +125,7 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 	return err
 }
 
-func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, public note.Verifier) {
+func (a *App) serve(r *referee.Referee, tokens server.Tokens, keys deal.Keyring, logKey tlog.Key, public note.Verifier) {
 	a.server = server.New(server.Config{
 		Referee: r, History: a.store, Records: a.store, Ready: a.ready, Versions: a.store.Versions,
 		Log: tlog.NewLog(a.store), LogKey: public, Tokens: tokens, Reflection: a.config.Reflection, Logger: a.logger,
@@ -135,7 +137,11 @@ func (a *App) serve(r *referee.Referee, tokens server.Tokens, logKey tlog.Key, p
 	a.loops.Go(func() { sequence(ctx, tlog.NewSequencer(a.store, logKey), a.logger) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
 	if a.web != nil {
-		a.serving.Go(func() { a.served <- a.server.ServeWeb(a.web, nil) })
+		var pages http.Handler
+		if a.config.Console {
+			pages = console.New(console.Config{Contract: a.server.InProcess(), Keys: keys, Logger: a.logger})
+		}
+		a.serving.Go(func() { a.served <- a.server.ServeWeb(a.web, pages) })
 	}
 	a.logger.Info("listening", "address", a.Addr(), "http", a.HTTPAddr())
 }

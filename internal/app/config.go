@@ -23,6 +23,8 @@ type Config struct {
 	Listen string
 	// HTTPListen is the TCP address of the HTTP port; empty for none.
 	HTTPListen string
+	// Console serves the audit console on the HTTP port.
+	Console bool
 	// DatabaseURL is a postgres:// URL.
 	DatabaseURL string
 	// MaxConns is the size of the connection pool.
@@ -77,6 +79,7 @@ func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) 
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.Listen, "listen", ":50051", "TCP `address` of the gRPC port")
 	flags.StringVar(&c.HTTPListen, "http-listen", "", "TCP `address` of the HTTP port: JSON over HTTP and /healthz; none by default")
+	flags.BoolVar(&c.Console, "console", false, "serve the audit console on the HTTP port, under /console/")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
@@ -149,6 +152,7 @@ func (c Config) Validate() error {
 	}
 	refuse(!validAddress(c.Listen), "listen", "must be host:port or :port")
 	refuse(c.HTTPListen != "" && !validAddress(c.HTTPListen), "http-listen", "must be host:port or :port")
+	refuse(c.Console && c.HTTPListen == "", "console", "needs the HTTP port: set --http-listen")
 	refuse(!validDatabaseURL(c.DatabaseURL), "database-url", "must be a postgres:// URL")
 	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
@@ -175,8 +179,8 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s http_listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, c.HTTPListen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 
 // Format prints the settings redacted whatever the verb.
