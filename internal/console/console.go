@@ -172,7 +172,8 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, v view, signedIn 
 // failures are how refusals are shown.
 var failures = map[codes.Code]int{
 	codes.NotFound: http.StatusNotFound, codes.PermissionDenied: http.StatusForbidden,
-	codes.InvalidArgument: http.StatusBadRequest, codes.Unavailable: http.StatusServiceUnavailable,
+	// What is malformed in a path names nothing; a search shows its own faults.
+	codes.InvalidArgument: http.StatusNotFound, codes.Unavailable: http.StatusServiceUnavailable,
 	codes.ResourceExhausted: http.StatusServiceUnavailable, codes.DeadlineExceeded: http.StatusGatewayTimeout,
 	codes.FailedPrecondition: http.StatusConflict,
 }
@@ -180,8 +181,7 @@ var failures = map[codes.Code]int{
 // failure is what the page of a refusal says.
 type failure struct {
 	Key    string // of the text
-	Detail string // the contract's own words, in English
-	Reason string
+	Reason string // the contract's
 }
 
 // fail shows a refusal of a call. The contract answers what is not there and
@@ -205,8 +205,6 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.Key = "failure.not_found"
 	case http.StatusForbidden:
 		f.Key = "failure.forbidden"
-	case http.StatusBadRequest:
-		f.Key, f.Detail = "failure.invalid", st.Message()
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		f.Key = "failure.unavailable"
 	}

@@ -17,16 +17,16 @@ const (
 type piece struct {
 	Glyph  string
 	Colour string // "red" or "black"
-	Kind   string // end of the key of its name
+	Name   string // key of its name
 }
 
 // darkPieces are the pieces by their letters. The two sides have characters of
 // their own for the same rank, as on the pieces themselves.
 var darkPieces = map[byte]piece{
-	'K': {"帥", "red", "general"}, 'G': {"仕", "red", "advisor"}, 'M': {"相", "red", "elephant"},
-	'R': {"俥", "red", "chariot"}, 'N': {"傌", "red", "horse"}, 'C': {"炮", "red", "cannon"}, 'P': {"兵", "red", "soldier"},
-	'k': {"將", "black", "general"}, 'g': {"士", "black", "advisor"}, 'm': {"象", "black", "elephant"},
-	'r': {"車", "black", "chariot"}, 'n': {"馬", "black", "horse"}, 'c': {"砲", "black", "cannon"}, 'p': {"卒", "black", "soldier"},
+	'K': {"帥", "red", "piece.red_general"}, 'G': {"仕", "red", "piece.red_advisor"}, 'M': {"相", "red", "piece.red_elephant"},
+	'R': {"俥", "red", "piece.red_chariot"}, 'N': {"傌", "red", "piece.red_horse"}, 'C': {"炮", "red", "piece.red_cannon"}, 'P': {"兵", "red", "piece.red_soldier"},
+	'k': {"將", "black", "piece.black_general"}, 'g': {"士", "black", "piece.black_advisor"}, 'm': {"象", "black", "piece.black_elephant"},
+	'r': {"車", "black", "piece.black_chariot"}, 'n': {"馬", "black", "piece.black_horse"}, 'c': {"砲", "black", "piece.black_cannon"}, 'p': {"卒", "black", "piece.black_soldier"},
 }
 
 // pieceOf returns the piece of a letter, nil for none.

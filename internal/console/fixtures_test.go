@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -26,5 +27,52 @@ func (h *house) awaitLogged(match *refereev1.Match) {
 				h.t.Fatal(err)
 			}
 		}
+	}
+}
+
+// named creates a match whose seat 0 moves first, in which a player may resign at
+// once, and starts it.
+func (h *house) named() *table {
+	h.t.Helper()
+	t := &table{house: h, as: h.as("arcade")}
+	got, err := h.rules.GetRuleset(t.as, &refereev1.GetRulesetRequest{RulesetId: "7club-standard"})
+	must(h.t, err)
+	ruleset := got.GetRuleset()
+	ruleset.Id, ruleset.FirstMover, ruleset.ResignAfterTurns = "", referee.FirstMoverNamed, 0
+	first := uint32(0)
+	created, err := h.match.CreateMatch(t.as, &refereev1.CreateMatchRequest{
+		RequestId: requestID(), PlayerIds: []string{"player-1", "player-2"}, Stake: 500, Balances: []int64{50_000, 50_000},
+		Rules: &refereev1.CreateMatchRequest_Ruleset{Ruleset: ruleset}, FirstSeat: &first, Charges: &refereev1.Charges{Fee: 25},
+	})
+	must(h.t, err)
+	t.game = created.GetChange().GetGame()
+	t.id = t.game.GetMatchId()
+	t.start()
+	return t
+}
+
+func (t *table) resign(seat uint32) *refereev1.Match {
+	t.t.Helper()
+	resigned, err := t.match.Resign(t.as, &refereev1.ResignRequest{
+		MatchId: t.id, Game: t.game.GetGame(), RequestId: requestID(), ExpectedSeq: t.game.GetNextSeq(), Seat: &seat,
+	})
+	must(t.t, err)
+	return resigned.GetChange().GetMatch()
+}
+
+// shortMatch is a match of three short games that was played to its end.
+func (h *house) shortMatch() *refereev1.Match {
+	h.t.Helper()
+	t := h.named()
+	for game := uint32(1); ; game++ {
+		t.play(24, nil)
+		match := t.resign(game % 2)
+		if match.GetEndTime() != nil {
+			return match
+		}
+		waiting, err := h.match.GetGame(t.as, &refereev1.GetGameRequest{MatchId: t.id})
+		must(h.t, err)
+		t.game = waiting.GetGame()
+		t.start()
 	}
 }

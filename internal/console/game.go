@@ -17,11 +17,12 @@ import (
 type gamePage struct {
 	Match    *refereev1.Match
 	Number   uint32
-	Position *refereev1.Game // at the ply
-	Result   *refereev1.GameResult
-	Viewer   int // seat; -1 for a spectator
-	Ply      int // that is shown
-	Last     int // ply of the game so far
+	Position *refereev1.Game       // at the ply
+	Result   *refereev1.GameResult // of the whole game; nil while it runs
+	Settled  *refereev1.Settlement // likewise
+	Viewer   int                   // seat; -1 for a spectator
+	Ply      int                   // that is shown
+	Last     int                   // ply of the game so far
 	Latest   bool
 	Live     bool
 	LiveURL  string
@@ -79,6 +80,7 @@ type seatPanel struct {
 	Clock    *refereev1.SeatClock
 	Running  bool
 	Deadline *timestamppb.Timestamp
+	Left     string // until then
 	Fouls    uint32
 	Disputed uint32
 	Turns    uint32
@@ -87,8 +89,8 @@ type seatPanel struct {
 
 // move is an entry of the game's record.
 type move struct {
-	Ply      int // 0 for what is no ply
-	Seat     int // -1 for none
+	Ply      int    // 0 for what is no ply
+	Side     string // colour of who made it; empty for none
 	Kind     refereev1.EventKind
 	Notation string
 	Turned   *piece
@@ -97,7 +99,6 @@ type move struct {
 	Think    string
 	URL      string
 	Current  bool
-	Time     *timestamppb.Timestamp
 }
 
 // gameRequest is what a game's address names.
@@ -176,8 +177,7 @@ func (c *console) gamePage(ctx context.Context, r *http.Request, say words) (vie
 		}
 		position = then.GetRecord().GetPosition()
 	}
-	p := newGamePage(wanted, record, position, last)
-	p.Now = whole.GetServerTime()
+	p := newGamePage(wanted, whole, position, last)
 	return view{template: "game", title: say.T("game.title", wanted.game, short(wanted.match)), body: p}, nil
 }
 
@@ -188,14 +188,15 @@ func pliesOf(events []*refereev1.Event) int {
 	return int(events[len(events)-1].GetPly())
 }
 
-func newGamePage(wanted gameRequest, record *refereev1.GameRecord, position *refereev1.Game, last int) *gamePage {
+func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, position *refereev1.Game, last int) *gamePage {
+	record := whole.GetRecord()
 	shown := wanted.ply
 	if shown < 0 {
 		shown = last
 	}
 	game := record.GetPosition()
 	p := &gamePage{
-		Match: record.GetMatch(), Number: wanted.game, Position: position, Result: game.GetResult(), Viewer: -1,
+		Now: whole.GetServerTime(), Match: record.GetMatch(), Number: wanted.game, Position: position, Result: game.GetResult(), Settled: game.GetSettlement(), Viewer: -1,
 		Ply: shown, Last: last, Latest: shown == last, Live: game.GetStatus() != refereev1.GameStatus_GAME_STATUS_ENDED,
 		MatchURL: matchURL(wanted.match), VerificationURL: gameURL(wanted.match, wanted.game) + "/verification",
 		ExportURL: matchURL(wanted.match) + "/export.jsonl", URL: gameURL(wanted.match, wanted.game),
@@ -214,7 +215,7 @@ func newGamePage(wanted gameRequest, record *refereev1.GameRecord, position *ref
 	p.steps(wanted)
 	p.viewers(wanted)
 	thinking := thinkTimes(record.GetEvents())
-	p.moves(wanted, record.GetEvents(), thinking)
+	p.moves(wanted, record.GetEvents(), thinking, game.GetDarkChess().GetSeatColours())
 	p.Board = drawBoard(position, plyEvent(record.GetEvents(), shown))
 	p.seats(position)
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
@@ -262,11 +263,11 @@ func isPly(e *refereev1.Event) bool {
 	return e.GetKind() == refereev1.EventKind_EVENT_KIND_PLY || e.GetKind() == refereev1.EventKind_EVENT_KIND_SERVER_PLY
 }
 
-func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration) {
+func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration, sides []string) {
 	for _, e := range events {
-		m := move{Seat: -1, Kind: e.GetKind(), Time: e.GetEventTime()}
-		if e.Seat != nil { //nolint:protogetter // absent is not 0
-			m.Seat = int(e.GetSeat())
+		m := move{Kind: e.GetKind()}
+		if e.Seat != nil && int(e.GetSeat()) < len(sides) { //nolint:protogetter // absent is not 0
+			m.Side = sides[e.GetSeat()]
 		}
 		switch {
 		case isPly(e):
@@ -302,6 +303,7 @@ func (p *gamePage) seats(position *refereev1.Game) {
 		}
 		if p.Latest && p.Live && clock.RunningSeat != nil && int(clock.GetRunningSeat()) == i { //nolint:protogetter // absent is not 0
 			panel.Running, panel.Deadline = true, clock.GetDeadlineTime()
+			panel.Left = clockTime(max(0, panel.Deadline.AsTime().Sub(p.Now.AsTime())).Microseconds())
 		}
 		if i < len(position.GetDrawOffersMade()) {
 			panel.Offers = position.GetDrawOffersMade()[i]

@@ -54,6 +54,8 @@ type house struct {
 	tokens map[string]string // by name
 	dice   *randv2.Rand
 	logged *lockedBuffer
+
+	stopping sync.Once
 }
 
 // lockedBuffer is a log that a test reads while it is written.
@@ -94,7 +96,7 @@ func newHouse(t testing.TB) *house {
 	}
 	h.app, err = app.Start(t.Context(), config, slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	must(t, err)
-	t.Cleanup(h.app.Stop)
+	t.Cleanup(h.stop)
 	key, err := tlog.ParseKey(logKey)
 	must(t, err)
 	public, err := tlog.ParsePublic(key.Public())
@@ -109,6 +111,9 @@ func newHouse(t testing.TB) *house {
 	h.match, h.rules, h.audit = refereev1.NewMatchServiceClient(h.conn), refereev1.NewRulesServiceClient(h.conn), refereev1.NewAuditServiceClient(h.conn)
 	return h
 }
+
+// stop stops the replica, once.
+func (h *house) stop() { h.stopping.Do(h.app.Stop) }
 
 // tokenFile makes tokens for two platforms, their auditors and operators.
 func (h *house) tokenFile() string {

@@ -114,7 +114,7 @@ func when(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "–"
 	}
-	return t.AsTime().UTC().Format("2006-01-02 15:04:05")
+	return t.AsTime().UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 func instant(t *timestamppb.Timestamp) string {

@@ -8,7 +8,7 @@ import (
 // TestPages opens every page and looks for what it is there for.
 func TestPages(t *testing.T) {
 	h := newHouse(t)
-	match := h.wholeMatch(3)
+	match := h.shortMatch()
 	h.awaitLogged(match)
 	id := match.GetMatchId()
 	v := h.signedIn("auditor")
@@ -16,9 +16,9 @@ func TestPages(t *testing.T) {
 		path string
 		says []string
 	}{
-		{"/console/games", []string{"player-1", "/console/matches/" + id + "/games/1", "7club-standard"}},
+		{"/console/games", []string{"player-1", "/console/matches/" + id + "/games/1", "composed"}},
 		{"/console/matches", []string{"player-2", "complete", "/console/matches/" + id}},
-		{"/console/matches/" + id, []string{"player-1", id, "Settlement", "stake"}},
+		{"/console/matches/" + id, []string{"player-1", id, "settlement", "stake"}},
 		{"/console/matches/" + id + "/games/1", []string{"帥", "data-swap", "Record"}},
 		{"/console/matches/" + id + "/games/1?ply=0", []string{"disc-back", "Quiet plies"}},
 		{"/console/matches/" + id + "/games/1?ply=20&seat=1", []string{"disc-red", "arrow"}},

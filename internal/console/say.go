@@ -63,14 +63,6 @@ func (words) Lasted(start, end *timestamppb.Timestamp) string {
 	return clockTime(end.AsTime().Sub(start.AsTime()).Microseconds())
 }
 
-// Left is the time until a deadline, as of an answer.
-func (words) Left(now, deadline *timestamppb.Timestamp) string {
-	if now == nil || deadline == nil {
-		return ""
-	}
-	return clockTime(max(0, deadline.AsTime().Sub(now.AsTime())).Microseconds())
-}
-
 // Clock is a store of time.
 func (words) Clock(us int64) string { return clockTime(us) }
 

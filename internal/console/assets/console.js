@@ -148,7 +148,7 @@
     if (now) offset = now - Date.now();
     const list = main().querySelector('.moves'), current = list?.querySelector('[aria-current]');
     if (current) {
-      const top = current.offsetTop - list.offsetTop;
+      const top = current.offsetTop; // in the list, which is positioned
       if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - current.offsetHeight) {
         list.scrollTop = top - list.clientHeight / 2;
       }
