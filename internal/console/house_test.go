@@ -23,7 +23,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"referee.example/internal/app"
-	"referee.example/internal/demo"
 	"referee.example/internal/pgtest"
 	"referee.example/internal/server"
 	"referee.example/internal/tlog"
@@ -33,7 +32,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // limit ends a test that waits for something that does not come.
-const limit = 3 * time.Minute
+const limit = 8 * time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -139,14 +138,6 @@ func (h *house) as(name string) context.Context {
 	ctx, cancel := context.WithTimeout(h.t.Context(), limit)
 	h.t.Cleanup(cancel)
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+h.tokens[name])
-}
-
-// wholeMatch is a match that was played to its end on the arcade's platform.
-func (h *house) wholeMatch(seed uint64) *refereev1.Match {
-	h.t.Helper()
-	match, err := demo.Play(h.as("arcade"), h.conn, demo.Options{Out: io.Discard, Seed: seed})
-	must(h.t, err)
-	return match
 }
 
 // table is a match that a test plays itself.
