@@ -31,14 +31,17 @@ func (h *house) awaitLogged(match *refereev1.Match) {
 }
 
 // named creates a match whose seat 0 moves first, in which a player may resign at
-// once, and starts it.
-func (h *house) named() *table {
+// once, and starts it. change may alter its rules.
+func (h *house) named(change ...func(*refereev1.Ruleset)) *table {
 	h.t.Helper()
 	t := &table{house: h, as: h.as("arcade")}
 	got, err := h.rules.GetRuleset(t.as, &refereev1.GetRulesetRequest{RulesetId: "7club-standard"})
 	must(h.t, err)
 	ruleset := got.GetRuleset()
 	ruleset.Id, ruleset.FirstMover, ruleset.ResignAfterTurns = "", referee.FirstMoverNamed, 0
+	for _, f := range change {
+		f(ruleset)
+	}
 	first := uint32(0)
 	created, err := h.match.CreateMatch(t.as, &refereev1.CreateMatchRequest{
 		RequestId: requestID(), PlayerIds: []string{"player-1", "player-2"}, Stake: 500, Balances: []int64{50_000, 50_000},
@@ -51,28 +54,40 @@ func (h *house) named() *table {
 	return t
 }
 
-func (t *table) resign(seat uint32) *refereev1.Match {
+func (t *table) resign(seat uint32) {
 	t.t.Helper()
-	resigned, err := t.match.Resign(t.as, &refereev1.ResignRequest{
+	_, err := t.match.Resign(t.as, &refereev1.ResignRequest{
 		MatchId: t.id, Game: t.game.GetGame(), RequestId: requestID(), ExpectedSeq: t.game.GetNextSeq(), Seat: &seat,
 	})
 	must(t.t, err)
-	return resigned.GetChange().GetMatch()
 }
 
 // shortMatch is a match of three short games that was played to its end.
 func (h *house) shortMatch() *refereev1.Match {
 	h.t.Helper()
 	t := h.named()
-	for game := uint32(1); ; game++ {
+	for {
 		t.play(24, nil)
-		match := t.resign(game % 2)
-		if match.GetEndTime() != nil {
+		if match := t.finish(); match.GetEndTime() != nil {
 			return match
 		}
-		waiting, err := h.match.GetGame(t.as, &refereev1.GetGameRequest{MatchId: t.id})
-		must(h.t, err)
+	}
+}
+
+// finish ends the game, unless it has ended, by a resignation of the seat to
+// move, and starts the next if there is one.
+func (t *table) finish() *refereev1.Match {
+	t.t.Helper()
+	if t.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING {
+		t.resign(t.game.GetToMove())
+	}
+	got, err := t.house.match.GetMatch(t.as, matchRequest(t.id))
+	must(t.t, err)
+	if got.GetMatch().GetEndTime() == nil {
+		waiting, err := t.house.match.GetGame(t.as, &refereev1.GetGameRequest{MatchId: t.id})
+		must(t.t, err)
 		t.game = waiting.GetGame()
 		t.start()
 	}
+	return got.GetMatch()
 }

@@ -72,12 +72,12 @@ func drawBoard(position *refereev1.Game, after *refereev1.Event) board {
 type seatPanel struct {
 	Seat     int
 	Player   string
-	Wins     uint32
 	Colour   string // "red", "black" or ""
 	ToMove   bool
 	Won      bool
 	Captures []piece
 	Clock    *refereev1.SeatClock
+	Extends  bool // the ruleset has extensions
 	Running  bool
 	Deadline *timestamppb.Timestamp
 	Left     string // until then
@@ -217,7 +217,7 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 	thinking := thinkTimes(record.GetEvents())
 	p.moves(wanted, record.GetEvents(), thinking, game.GetDarkChess().GetSeatColours())
 	p.Board = drawBoard(position, plyEvent(record.GetEvents(), shown))
-	p.seats(position)
+	p.seats(position, record.GetRuleset().GetClock())
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
 	p.Clock = newClockChart(record, shown)
 	for number := uint32(1); number <= p.Match.GetGame(); number++ {
@@ -288,10 +288,10 @@ func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking
 }
 
 // seats are the players as of the position that is shown.
-func (p *gamePage) seats(position *refereev1.Game) {
+func (p *gamePage) seats(position *refereev1.Game, rules *refereev1.ClockRules) {
 	dark, clock := position.GetDarkChess(), position.GetClock()
 	for i, seat := range p.Match.GetSeats() {
-		panel := seatPanel{Seat: i, Player: seat.GetPlayerId(), Wins: seat.GetWins()}
+		panel := seatPanel{Seat: i, Player: seat.GetPlayerId(), Extends: rules.GetExtensions() > 0}
 		panel.ToMove = position.ToMove != nil && int(position.GetToMove()) == i //nolint:protogetter // absent is not 0
 		if p.Latest {
 			for _, winner := range p.Result.GetWinnerSeats() {
