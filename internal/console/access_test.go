@@ -23,8 +23,8 @@ func TestSigningIn(t *testing.T) {
 	}
 	for _, path := range protected {
 		response, body := v.do(http.MethodGet, path, nil, nil)
-		if response.Request.URL.Path != "/console/login" || strings.Contains(body, match[:20]) && !strings.Contains(body, `name="next" value="`+path) {
-			t.Errorf("%s is answered with %s at %s", path, response.Status, response.Request.URL)
+		if response.url.Path != "/console/login" || strings.Contains(body, match[:20]) && !strings.Contains(body, `name="next" value="`+path) {
+			t.Errorf("%s is answered with %d at %s", path, response.code, response.url)
 		}
 	}
 	for _, c := range []struct {
@@ -46,11 +46,11 @@ func TestSigningIn(t *testing.T) {
 	}
 	response, _ := v.do(http.MethodPost, "/console/login", url.Values{"token": {h.tokens["auditor"]}},
 		http.Header{"Origin": {"https://evil.example"}, "Sec-Fetch-Site": {"cross-site"}})
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("another site's form is answered with %s", response.Status)
+	if response.code != http.StatusForbidden {
+		t.Errorf("another site's form is answered with %d", response.code)
 	}
 	response, _ = v.do(http.MethodPost, "/console/login", url.Values{"token": {h.tokens["auditor"]}, "next": {"//evil.example/console/"}}, nil)
-	if got := response.Request.URL; got.Host != strings.TrimPrefix(h.url, "http://") || got.Path != "/console/games" {
+	if got := response.url; got.Host != strings.TrimPrefix(h.url, "http://") || got.Path != "/console/games" {
 		t.Errorf("signing in leads to %s", got)
 	}
 	for _, path := range protected[:5] {
@@ -59,7 +59,7 @@ func TestSigningIn(t *testing.T) {
 		}
 	}
 	v.post("/console/logout", nil)
-	if response, _ := v.do(http.MethodGet, protected[0], nil, nil); response.Request.URL.Path != "/console/login" {
+	if response, _ := v.do(http.MethodGet, protected[0], nil, nil); response.url.Path != "/console/login" {
 		t.Error("after signing out the games are still shown")
 	}
 	if strings.Contains(h.logged.String(), h.tokens["auditor"]) {
@@ -78,8 +78,8 @@ func TestForbiddenMatch(t *testing.T) {
 	for _, path := range []string{"", "/games/1", "/games/1?ply=1", "/games/1/verification", "/export.jsonl", "/live"} {
 		response, body := v.do(http.MethodGet, "/console/matches/"+foreign.id+path, nil, nil)
 		other, same := v.do(http.MethodGet, "/console/matches/"+absent+path, nil, nil)
-		if response.StatusCode != http.StatusNotFound || other.StatusCode != http.StatusNotFound {
-			t.Errorf("%q of a foreign match: %s, of an absent one: %s", path, response.Status, other.Status)
+		if response.code != http.StatusNotFound || other.code != http.StatusNotFound {
+			t.Errorf("%q of a foreign match: %d, of an absent one: %d", path, response.code, other.code)
 		}
 		if strings.ReplaceAll(body, foreign.id, absent) != same {
 			t.Errorf("%q of a foreign match differs from that of an absent one", path)
@@ -116,7 +116,7 @@ func TestPagesPolicy(t *testing.T) {
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 			"Cache-Control": "no-store", "Access-Control-Allow-Origin": "", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
-			if got := response.Header.Get(name); got != want {
+			if got := response.header.Get(name); got != want {
 				t.Errorf("%s: the header %s is %q, want %q", path, name, got, want)
 			}
 		}
@@ -130,8 +130,8 @@ func TestPagesPolicy(t *testing.T) {
 		}
 	}
 	response, _ := v.do(http.MethodGet, "/console/assets/console.css", nil, nil)
-	if response.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/css") {
-		t.Errorf("a style without its version comes with %v", response.Header)
+	if response.header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(response.header.Get("Content-Type"), "text/css") {
+		t.Errorf("a style without its version comes with %v", response.header)
 	}
 }
 
@@ -143,8 +143,8 @@ func TestExportIsVerified(t *testing.T) {
 	h.awaitLogged(match)
 	v := h.signedIn("auditor")
 	response, body := v.do(http.MethodGet, "/console/matches/"+match.GetMatchId()+"/export.jsonl", nil, nil)
-	if want := fmt.Sprintf(`attachment; filename="match-%s.jsonl"`, match.GetMatchId()); response.Header.Get("Content-Disposition") != want {
-		t.Errorf("it is offered as %q", response.Header.Get("Content-Disposition"))
+	if want := fmt.Sprintf(`attachment; filename="match-%s.jsonl"`, match.GetMatchId()); response.header.Get("Content-Disposition") != want {
+		t.Errorf("it is offered as %q", response.header.Get("Content-Disposition"))
 	}
 	if lines := strings.Count(body, "\n"); lines != len(match.GetGames()) {
 		t.Errorf("%d lines for %d games", lines, len(match.GetGames()))

@@ -196,7 +196,9 @@ func (h *house) thought() func() {
 	if *screenshots == "" {
 		return nil
 	}
-	return func() { time.Sleep(time.Duration(60+h.dice.IntN(900)) * time.Millisecond) }
+	return func() {
+		time.Sleep(time.Duration(60+h.dice.IntN(900)) * time.Millisecond) //nolint:forbidigo // it is the player who waits, not a test
+	}
 }
 
 // matchToLookAt is a match of three games, the first longer where pictures are

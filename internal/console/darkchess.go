@@ -221,6 +221,31 @@ func (s *seatPanel) darkChess(view *refereev1.DarkChessView, seat int) {
 	}
 }
 
+// darkMovers are the pieces that moved or took, by ply. Events don't name them:
+// they follow from what was turned before.
+func darkMovers(events []*refereev1.Event) map[int]*piece {
+	board, movers := map[string]string{}, map[int]*piece{}
+	for _, e := range events {
+		from, to := e.GetAction().GetFrom(), e.GetAction().GetTo()
+		switch mover := board[from]; {
+		case !isPly(e):
+		case to == "": // a flip; a stop has no square and turns nothing
+			board[from] = e.GetTurned()
+		default:
+			movers[int(e.GetPly())] = pieceOf(mover)
+			if e.GetTurned() == "" || e.GetTurned() == e.GetCaptured() {
+				board[to] = mover
+			} else {
+				board[to] = e.GetTurned() // a dark target that could not be taken
+			}
+			if e.GetTurned() == "" || e.GetCaptured() != "" { // the attacker has gone there, or is lost
+				delete(board, from)
+			}
+		}
+	}
+	return movers
+}
+
 // drawDeal draws what lay on the squares at the start, nil while that is sealed.
 func drawDeal(arrangement string) *darkChessBoard {
 	if arrangement == "" {

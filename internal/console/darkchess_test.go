@@ -79,6 +79,36 @@ func TestDrawDarkChessOfNothing(t *testing.T) {
 	}
 }
 
+// TestDarkMovers follows pieces over a board, through dark captures of each kind.
+func TestDarkMovers(t *testing.T) {
+	var events []*refereev1.Event
+	play := func(from, to, turned, captured string) {
+		events = append(events, &refereev1.Event{
+			Kind: refereev1.EventKind_EVENT_KIND_PLY, Ply: uint32(len(events) + 1), Turned: turned, Captured: captured,
+			Action: &refereev1.Action{From: from, To: to},
+		})
+	}
+	play("a1", "", "R", "")
+	play("a2", "", "p", "")
+	play("a1", "a2", "", "p")  // takes
+	play("a2", "a3", "k", "")  // can't take what it turns, and stays
+	play("a2", "b2", "n", "n") // takes what it turns
+	play("a3", "a2", "", "")
+	play("b2", "b3", "g", "R") // is lost to what it turns
+	play("b3", "b2", "", "")
+	play("", "", "", "") // a stop
+	want := map[int]string{3: "俥", 4: "俥", 5: "俥", 6: "將", 7: "俥", 8: "士"}
+	got := darkMovers(events)
+	for ply, glyph := range want {
+		if got[ply] == nil || got[ply].Glyph != glyph {
+			t.Errorf("ply %d moved %v, want %s", ply, got[ply], glyph)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d plies moved a piece, want %d", len(got), len(want))
+	}
+}
+
 // TestThinkTimes leaves out what clocks stood still.
 func TestThinkTimes(t *testing.T) {
 	at := func(seconds int) *timestamppb.Timestamp { return timestamppb.New(time.Unix(int64(1000+seconds), 0)) }

@@ -93,6 +93,7 @@ type move struct {
 	Side     string // colour of who made it; empty for none
 	Kind     refereev1.EventKind
 	Notation string
+	Mover    *piece // nil for a flip and a stop
 	Turned   *piece
 	Captured *piece
 	Feat     string
@@ -264,6 +265,7 @@ func isPly(e *refereev1.Event) bool {
 }
 
 func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration, sides []string) {
+	movers := darkMovers(events)
 	for _, e := range events {
 		m := move{Kind: e.GetKind()}
 		if e.Seat != nil && int(e.GetSeat()) < len(sides) { //nolint:protogetter // absent is not 0
@@ -272,6 +274,7 @@ func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking
 		switch {
 		case isPly(e):
 			m.Ply, m.Notation, m.URL = int(e.GetPly()), e.GetNotation(), wanted.url(int(e.GetPly()))
+			m.Mover = movers[m.Ply]
 			m.Turned, m.Captured, m.Feat = pieceOf(e.GetTurned()), pieceOf(e.GetCaptured()), e.GetFeat()
 			m.Current = m.Ply == p.Ply
 			m.Think = clockTime(thinking[m.Ply].Microseconds())

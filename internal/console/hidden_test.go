@@ -175,8 +175,8 @@ func TestNothingSealedInAPage(t *testing.T) {
 		}
 	}
 	page := v.get("/console/matches/" + tables[0].id + "/games/1")
-	board := page[strings.Index(page, `<svg class="board"`):]
-	board = board[:strings.Index(board, "</svg>")]
+	_, board, _ := strings.Cut(page, `<svg class="board"`)
+	board, _, _ = strings.Cut(board, "</svg>")
 	if got := strings.Count(board, "#disc-back"); got != 32-len(squares) {
 		t.Errorf("%d pieces are drawn face down, want %d", got, 32-len(squares))
 	}

@@ -240,7 +240,14 @@ func (h *house) signedIn(name string) *viewer {
 	return v
 }
 
-func (v *viewer) do(method, path string, form url.Values, header http.Header) (*http.Response, string) {
+// answer is what a browser got, after it has followed where it was sent.
+type answer struct {
+	code   int
+	header http.Header
+	url    *url.URL
+}
+
+func (v *viewer) do(method, path string, form url.Values, header http.Header) (answer, string) {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(form.Encode()))
 	must(v.t, err)
@@ -255,21 +262,21 @@ func (v *viewer) do(method, path string, form url.Values, header http.Header) (*
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	must(v.t, err)
-	return response, string(body)
+	return answer{response.StatusCode, response.Header, response.Request.URL}, string(body)
 }
 
 func (v *viewer) post(path string, form url.Values) (int, string) {
 	v.t.Helper()
 	response, body := v.do(http.MethodPost, path, form, nil)
-	return response.StatusCode, body
+	return response.code, body
 }
 
 // get asks for a page that has to be there.
 func (v *viewer) get(path string) string {
 	v.t.Helper()
 	response, body := v.do(http.MethodGet, path, nil, nil)
-	if response.StatusCode != http.StatusOK {
-		v.t.Fatalf("GET %s: %s\n%s", path, response.Status, body)
+	if response.code != http.StatusOK {
+		v.t.Fatalf("GET %s: %d\n%s", path, response.code, body)
 	}
 	return body
 }
@@ -278,5 +285,5 @@ func (v *viewer) get(path string) string {
 func (v *viewer) code(path string) int {
 	v.t.Helper()
 	response, _ := v.do(http.MethodGet, path, nil, nil)
-	return response.StatusCode
+	return response.code
 }

@@ -70,7 +70,7 @@ func (w words) other() language {
 func remembering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if named, ok := languageOf(r.URL.Query().Get(languageParameter)); ok {
-			http.SetCookie(w, &http.Cookie{
+			http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure but for a browser on this machine, where there is no TLS
 				Name: languageCookie, Value: named.Tag, Path: root, MaxAge: languageMemory,
 				HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !fromThisMachine(r),
 			})

@@ -90,8 +90,8 @@ func TestSearchRefuses(t *testing.T) {
 		"player_id=" + strings.Repeat("x", 200) + "&platform=arcade": "filter.player_id",
 	} {
 		response, body := v.do(http.MethodGet, "/console/games?"+query, nil, nil)
-		if response.StatusCode != http.StatusBadRequest || !strings.Contains(body, says) || !strings.Contains(body, `role="alert"`) || len(found(body)) > 0 {
-			t.Errorf("%.60s: %s, without %q", query, response.Status, says)
+		if response.code != http.StatusBadRequest || !strings.Contains(body, says) || !strings.Contains(body, `role="alert"`) || len(found(body)) > 0 {
+			t.Errorf("%.60s: %d, without %q", query, response.code, says)
 		}
 	}
 	body := v.get(`/console/games?external_ref=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&platform=arcade`)

@@ -50,7 +50,13 @@ type posting struct {
 	header     map[string]string
 }
 
-func (r *room) post(url string, p posting) (*http.Response, string) {
+// posted is what a request was answered with, its body apart.
+type posted struct {
+	code   int
+	header http.Header
+}
+
+func (r *room) post(url string, p posting) (posted, string) {
 	r.t.Helper()
 	if p.method == "" {
 		p.method = http.MethodPost
@@ -78,7 +84,7 @@ func (r *room) post(url string, p posting) (*http.Response, string) {
 			r.t.Errorf("%s %s: the header %s is %q, want %q", p.method, p.path, name, got, want)
 		}
 	}
-	return response, string(body)
+	return posted{response.StatusCode, response.Header}, string(body)
 }
 
 // call posts a message that has to be answered.
@@ -87,8 +93,8 @@ func (r *room) call(url, as, path string, request, answer proto.Message) {
 	body, err := protojson.Marshal(request)
 	must(r.t, err)
 	response, text := r.post(url, posting{path: path, body: string(body), as: as})
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" {
-		r.t.Fatalf("%s: %s, %s: %s", path, response.Status, response.Header.Get("Content-Type"), text)
+	if response.code != http.StatusOK || response.header.Get("Content-Type") != "application/json" {
+		r.t.Fatalf("%s: %d, %s: %s", path, response.code, response.header.Get("Content-Type"), text)
 	}
 	must(r.t, protojson.Unmarshal([]byte(text), answer))
 }
@@ -123,8 +129,8 @@ func TestWebCallsAreThoseOfTheContract(t *testing.T) {
 		header: map[string]string{"Content-Type": "application/json; charset=utf-8", "X-Request-Id": "curl-1"}})
 	match := &refereev1.GetMatchResponse{}
 	must(t, protojson.Unmarshal([]byte(text), match))
-	if match.GetMatch().GetMatchId() != id || response.Header.Get("X-Request-Id") != "curl-1" {
-		t.Errorf("got %v, headers %v", match, response.Header)
+	if match.GetMatch().GetMatchId() != id || response.header.Get("X-Request-Id") != "curl-1" {
+		t.Errorf("got %v, headers %v", match, response.header)
 	}
 }
 
@@ -215,8 +221,8 @@ func TestWebRefusals(t *testing.T) {
 				return
 			}
 			response, body := r.post(url, c.posting)
-			if response.StatusCode != c.status || !strings.Contains(body, c.says) {
-				t.Fatalf("got %s %s, want %d and %q", response.Status, body, c.status, c.says)
+			if response.code != c.status || !strings.Contains(body, c.says) {
+				t.Fatalf("got %d %s, want %d and %q", response.code, body, c.status, c.says)
 			}
 			if c.code == "" {
 				return
@@ -253,7 +259,7 @@ func TestWebHealth(t *testing.T) {
 		t.Helper()
 		for {
 			response, body := r.post(url, posting{path: "/healthz", method: http.MethodGet})
-			if response.StatusCode == status {
+			if response.code == status {
 				if strings.TrimSpace(body) != says {
 					t.Errorf("%d says %q", status, body)
 				}
