@@ -116,9 +116,6 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // that may hold what is hidden.
 func (w *webServer) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Body == http.NoBody {
-			allRead(rw)
-		}
 		defer func() {
 			panicked := recover()
 			if panicked == nil {
@@ -132,12 +129,6 @@ func (w *webServer) recovering(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(rw, r)
 	})
-}
-
-// allRead lifts the deadline for reading a request that has been read: it would
-// else cancel a handler that takes longer, such as a stream.
-func allRead(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // fails only in a test's recorder
 }
 
 // drain ends the HTTP port: calls in flight are finished until ctx is done. The

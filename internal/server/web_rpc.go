@@ -81,7 +81,6 @@ func (h *rpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		return // the client is gone, or too slow
 	}
-	allRead(w)
 	if unary, known := h.unary[r.URL.Path]; !unary {
 		wrong := "there is no such method"
 		if known {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -326,26 +327,34 @@ func TestWebPanics(t *testing.T) {
 	var logged bytes.Buffer
 	w := newWebServer((&Server{log: slog.Default()}).newGRPC(), slog.New(slog.NewTextHandler(&logged, nil)))
 	defer w.drain(t.Context())
-	answer := newRecorder()
-	w.recovering(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("b3 hides the general") })).ServeHTTP(answer, nil)
-	if answer.status != http.StatusInternalServerError || strings.Contains(answer.String(), "general") {
-		t.Errorf("answered %d %s", answer.status, answer)
+	answer := httptest.NewRecorder()
+	w.recovering(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("b3 hides the general") })).
+		ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+	if answer.Code != http.StatusInternalServerError || strings.Contains(answer.Body.String(), "general") {
+		t.Errorf("answered %d %s", answer.Code, answer.Body)
 	}
 	if !strings.Contains(logged.String(), "TestWebPanics") || strings.Contains(logged.String(), "general") {
 		t.Errorf("logged %s", &logged)
 	}
 }
 
-// recorder keeps what a handler answers.
-type recorder struct {
-	bytes.Buffer
-	header http.Header
-	status int
+// TestWebReadingEnds: the deadline for reading a request is not one for answering
+// it, as it would be for a stream.
+func TestWebReadingEnds(t *testing.T) {
+	r := newRoom(t, options{})
+	const limit = 200 * time.Millisecond
+	r.server.web.http.ReadTimeout = limit
+	url := r.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(3 * limit):
+			_, _ = io.WriteString(w, "whole")
+		}
+	}))
+	if _, body := r.post(url, posting{path: "/page", method: http.MethodGet}); body != "whole" {
+		t.Errorf("the page came as %q", body)
+	}
 }
-
-func newRecorder() *recorder               { return &recorder{header: http.Header{}} }
-func (r *recorder) Header() http.Header    { return r.header }
-func (r *recorder) WriteHeader(status int) { r.status = status }
 
 // TestInProcess calls without a port, and is asked for a token all the same.
 func TestInProcess(t *testing.T) {
