@@ -30,7 +30,7 @@ func TestSigningIn(t *testing.T) {
 	for _, c := range []struct {
 		token, says string
 	}{
-		{"", "not known"}, {"nonsense", "not known"}, {strings.Repeat("x", 600), "not known"}, {"two words", "not known"},
+		{"", "not known"}, {"nonsense", "not known"}, {strings.Repeat("x", 2701), "not known"}, {"two words", "not known"},
 		{"line\r\nbreak", "not known"}, {h.tokens["arcade"], "lacks the scope"}, {h.tokens["operator"], "lacks the scope"},
 	} {
 		code, body := v.post("/console/login", url.Values{"token": {c.token}})
@@ -41,7 +41,7 @@ func TestSigningIn(t *testing.T) {
 			t.Errorf("the answer repeats the token %.10q", c.token)
 		}
 	}
-	if code, _ := v.post("/console/login", url.Values{"token": {h.tokens["auditor"]}, "padding": {strings.Repeat("x", 8<<10)}}); code != http.StatusBadRequest {
+	if code, _ := v.post("/console/login", url.Values{"token": {h.tokens["auditor"]}, "padding": {strings.Repeat("x", 16<<10)}}); code != http.StatusBadRequest {
 		t.Errorf("a long form is answered with %d", code)
 	}
 	response, _ := v.do(http.MethodPost, "/console/login", url.Values{"token": {h.tokens["auditor"]}},

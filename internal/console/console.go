@@ -31,7 +31,7 @@ const root = "/console/"
 
 // Limits of a request.
 const (
-	maxFormBytes  = 4 << 10
+	maxFormBytes  = 8 << 10
 	pageTimeout   = 10 * time.Second // to draw a page
 	verifyTimeout = 25 * time.Second // to judge a match anew
 )

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -206,12 +205,7 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 		p.Viewer = int(*wanted.viewer)
 	}
 	if p.Live {
-		events := record.GetEvents()
-		seq := uint32(0)
-		if len(events) > 0 {
-			seq = events[len(events)-1].GetSeq()
-		}
-		p.LiveURL = fmt.Sprintf("%s/live?game=%d&seq=%d", p.MatchURL, wanted.game, seq)
+		p.LiveURL = liveURL(wanted.match, wanted.game, record.GetEvents())
 	}
 	p.steps(wanted)
 	p.viewers(wanted)

@@ -3,6 +3,7 @@ package console_test
 import (
 	"bufio"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,7 +65,13 @@ func TestLiveTellsOfChanges(t *testing.T) {
 	table.play(4, nil)
 	v := h.signedIn("auditor")
 	seq := table.game.GetNextSeq() - 1
-	live := v.watch(fmt.Sprintf("/console/matches/%s/live?game=1&seq=%d", table.id, seq), "")
+	address := fmt.Sprintf("/console/matches/%s/live?game=1&seq=%d", table.id, seq)
+	for _, page := range []string{"", "/games/1", "/games/1?ply=2"} {
+		if !strings.Contains(v.get("/console/matches/"+table.id+page), `data-live="`+html.EscapeString(address)+`"`) {
+			t.Errorf("%q does not ask for %s", page, address)
+		}
+	}
+	live := v.watch(address, "")
 	table.play(1, nil)
 	id, data := nextEvent(t, live, "change")
 	if want := fmt.Sprintf(`{"game": 1, "seq": %d}`, seq+1); data != want || id == "" {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -52,7 +53,7 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 	match := got.GetMatch()
 	page := &matchPage{
 		Match: match, Live: match.GetEndTime() == nil,
-		LiveURL: matchURL(id) + "/live", ExportURL: matchURL(id) + "/export.jsonl",
+		ExportURL: matchURL(id) + "/export.jsonl",
 	}
 	for number := match.GetGame(); number > 0; number-- {
 		if len(page.Games) == shownGames {
@@ -63,6 +64,9 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 		if err != nil {
 			return view{}, err
 		}
+		if number == match.GetGame() {
+			page.LiveURL = liveURL(id, number, answer.GetRecord().GetEvents())
+		}
 		page.add(number, answer.GetRecord())
 	}
 	return view{template: "match", title: say.T("match.title", short(id)), body: page}, nil
@@ -72,6 +76,15 @@ func matchURL(id string) string { return root + "matches/" + id }
 
 func gameURL(id string, game uint32) string {
 	return matchURL(id) + "/games/" + strconv.FormatUint(uint64(game), 10)
+}
+
+// liveURL is where a page is told of what comes after the events that it shows.
+func liveURL(id string, game uint32, events []*refereev1.Event) string {
+	seq := uint32(0)
+	if len(events) > 0 {
+		seq = events[len(events)-1].GetSeq()
+	}
+	return fmt.Sprintf("%s/live?game=%d&seq=%d", matchURL(id), game, seq)
 }
 
 // add adds a game that came before those there are.

@@ -27,8 +27,8 @@ const (
 	sessionCookie  = "referee_session"
 	sessionPurpose = "console_session"
 	sessionLife    = 12 * time.Hour
-	maxTokenBytes  = 512
-	maxCookieBytes = 2 << 10
+	maxTokenBytes  = 2700        // so that the cookie fits
+	maxCookieBytes = 4<<10 - 256 // of the 4096 that browsers keep, attributes included
 	endBytes       = 8
 )
 

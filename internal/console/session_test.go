@@ -94,6 +94,12 @@ func TestSession(t *testing.T) {
 			t.Errorf("%.20q is a session of %q", value, got)
 		}
 	}
+	long := strings.Repeat("t", maxTokenBytes)
+	ring := sessions{keys: testKeys(t, keyLine(strings.Repeat("k", deal.MaxKeyIDBytes), 3)), now: s.now}
+	longest := begun(t, ring, "referee.example", long)
+	if got := len(longest.String()); got > 4096 || tokenOf(ring, longest.Value) != long {
+		t.Errorf("the longest token makes a cookie of %d bytes, which browsers do not keep, or is forgotten", got)
+	}
 	now = now.Add(sessionLife - time.Second)
 	if tokenOf(s, cookie.Value) != secret {
 		t.Error("the session ended early")
