@@ -30,7 +30,7 @@ run: postgres build ## start a server with its own Postgres and play one match o
 	bin/referee dev
 
 .PHONY: test
-test: postgres python ## run every test, with the race detector, beside a private Postgres
+test: postgres python chromium ## run every test, with the race detector, beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
 	go test -C deploy ./...
@@ -88,6 +88,19 @@ postgres: ## find the Postgres server binaries, or install them, or say how
 .PHONY: python
 python: ## find Python 3, in which the second verifier is written, or install it, or say how
 	@scripts/python.sh
+
+.PHONY: chromium
+chromium: ## find a browser, for the tests of the console, or install it, or say how
+	@scripts/chromium.sh
+
+.PHONY: screenshots
+screenshots: postgres ## take the pictures of the console in docs/console
+	scripts/chromium.sh fonts
+	go build -o bin/withpg ./internal/pgtest/withpg
+	mkdir -p docs/console
+	rm -f docs/console/*.png
+	bin/withpg go test -count 1 ./internal/console -run '^TestPagesFit$$' -screenshots '$(CURDIR)/docs/console'
+	pngquant --force --ext .png --skip-if-larger --speed 1 --strip docs/console/*.png || [[ $$? == 98 ]]
 
 .PHONY: generate
 generate: $(GENERATORS) ## write the Go code of the protos

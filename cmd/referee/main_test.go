@@ -244,7 +244,7 @@ func TestDev(t *testing.T) {
 		code := make(chan int)
 		go func() {
 			code <- run(ctx, invocation{
-				arguments: []string{"dev", "--data-dir", filepath.Join(dir, "postgres"), "--listen", "127.0.0.1:0", "--ascii"},
+				arguments: []string{"dev", "--data-dir", filepath.Join(dir, "postgres"), "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--ascii"},
 				out:       output, err: output, getenv: func(string) string { return "" },
 			})
 		}()

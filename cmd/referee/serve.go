@@ -30,5 +30,6 @@ func serve(ctx context.Context, call invocation) error {
 			logger.Warn("the last measurements could not be sent", "error", err)
 		}
 	}()
+	config.Metrics = measured.Handler()
 	return app.Run(ctx, config, logger)
 }

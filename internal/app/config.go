@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,6 +22,10 @@ import (
 type Config struct {
 	// Listen is the TCP address of the gRPC port; port 0 picks a free one.
 	Listen string
+	// HTTPListen is the TCP address of the HTTP port; empty for none.
+	HTTPListen string
+	// Console serves the audit console on the HTTP port.
+	Console bool
 	// DatabaseURL is a postgres:// URL.
 	DatabaseURL string
 	// MaxConns is the size of the connection pool.
@@ -47,6 +52,8 @@ type Config struct {
 	// TLSClientCAFile names the authorities, in PEM form, one of which must have
 	// signed a client's certificate; empty to ask clients for none.
 	TLSClientCAFile string
+	// Metrics answers /metrics on the HTTP port; nil for none. It is no setting.
+	Metrics http.Handler
 	// Reflection serves the contract to whoever asks for it.
 	Reflection bool
 	// LogLevel is the lowest level that is logged.
@@ -87,6 +94,8 @@ func ParseConfig(command string, arguments []string, getenv func(string) string,
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.Listen, "listen", ":50051", "TCP `address` of the gRPC port")
+	flags.StringVar(&c.HTTPListen, "http-listen", "", "TCP `address` of the HTTP port: JSON over HTTP and /healthz; none by default")
+	flags.BoolVar(&c.Console, "console", false, "serve the audit console on the HTTP port, under /console/")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
@@ -165,6 +174,8 @@ func (c Config) Validate() error {
 		}
 	}
 	refuse(!validAddress(c.Listen), "listen", "must be host:port or :port")
+	refuse(c.HTTPListen != "" && !validAddress(c.HTTPListen), "http-listen", "must be host:port or :port")
+	refuse(c.Console && c.HTTPListen == "", "console", "needs the HTTP port: set --http-listen")
 	refuse(!validDatabaseURL(c.DatabaseURL), "database-url", "must be a postgres:// URL")
 	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
@@ -197,9 +208,9 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
+	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
 		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
+		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
 		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 

@@ -85,6 +85,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"address without port", nil, []string{"--listen", "localhost"}, "--listen (REFEREE_LISTEN): must be host:port"},
 		{"port of six digits", nil, []string{"--listen", ":655360"}, "must be host:port"},
 		{"named port", nil, []string{"--listen", ":grpc"}, "must be host:port"},
+		{"HTTP address", nil, []string{"--http-listen", "8080"}, "--http-listen (REFEREE_HTTP_LISTEN): must be host:port"},
+		{"console without a port", nil, []string{"--console"}, "--console (REFEREE_CONSOLE): needs the HTTP port"},
 		{"too few connections", nil, []string{"--max-conns", "3"}, "must be from 4 to"},
 		{"too many connections", nil, []string{"--max-conns", "100000"}, "must be from 4 to"},
 		{"no time to drain", nil, []string{"--drain-timeout", "0s"}, "must be above 0"},
