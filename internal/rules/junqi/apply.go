@@ -121,7 +121,7 @@ func (g *Game) Apply(s *State, c Change, d Disclosure) (Effect, error) {
 	}
 	next := *s
 	e := g.make(&next, c, d)
-	if !g.stuckFits(&next, d.Stuck) {
+	if !g.stuckFits(&next, d.Stuck) || g.shown && !next.outcome.Over() && d.Stuck != g.stuck(&next, nil) {
 		return Effect{}, ErrDisclosure
 	}
 	e.Stuck = d.Stuck

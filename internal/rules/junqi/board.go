@@ -30,7 +30,18 @@ func (s *set) remove(stop rules.Square) { s[stop>>6&3] &^= 1 << (stop & 63) }
 func (s set) or(t set) set     { return set{s[0] | t[0], s[1] | t[1], s[2] | t[2]} }
 func (s set) and(t set) set    { return set{s[0] & t[0], s[1] & t[1], s[2] & t[2]} }
 func (s set) andNot(t set) set { return set{s[0] &^ t[0], s[1] &^ t[1], s[2] &^ t[2]} }
-func (s set) empty() bool      { return s[0]|s[1]|s[2] == 0 }
+
+// first returns the lowest stop of a set that is not empty.
+func (s *set) first() rules.Square {
+	for i, word := range s {
+		if word != 0 {
+			return rules.Square(i<<6 + bits.TrailingZeros64(word))
+		}
+	}
+	return rules.NoSquare
+}
+
+func (s set) empty() bool { return s[0]|s[1]|s[2] == 0 }
 func (s set) len() int {
 	return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) + bits.OnesCount64(s[2])
 }
@@ -184,33 +195,40 @@ func (b *board) addRail(line []rules.Square) {
 	}
 }
 
-// connect finds what rails lead to from each stop.
+// connect finds what rails lead to from each stop of an empty board.
 func (b *board) connect() {
 	for stop := range b.stops {
-		b.net[stop] = b.flood(rules.Square(stop), set{})
+		for next := range b.rail[stop].all {
+			_, b.net[stop] = b.flood(next, &set{})
+		}
 	}
 }
 
-// flood returns the stops that rails lead to from stop without passing an
-// occupied one, occupied ones at the end of a way included, and never stop itself.
-func (b *board) flood(stop rules.Square, occupied set) set {
-	found := b.rail[stop]
-	next := found.andNot(occupied)
-	for !next.empty() {
-		var reached set
-		for i, word := range next {
-			for ; word != 0; word &= word - 1 {
-				r := &b.rail[i<<6+bits.TrailingZeros64(word)]
-				reached[0] |= r[0]
-				reached[1] |= r[1]
-				reached[2] |= r[2]
-			}
+// flood returns the free stops that rails connect with stop, itself among them, and
+// with them all stops, free or occupied, that they lead to. Rails keep to the first
+// two words of a set: the boards are numbered so.
+func (b *board) flood(stop rules.Square, occupied *set) (free, reached set) {
+	free.add(stop)
+	near := (*[2 * 64]set)(b.rail[:])
+	f0, f1 := free[0], free[1]
+	r0, r1 := f0, f1
+	for n0, n1 := f0, f1; n0|n1 != 0; {
+		var x0, x1 uint64
+		for ; n0 != 0; n0 &= n0 - 1 {
+			r := &near[bits.TrailingZeros64(n0)&63]
+			x0 |= r[0]
+			x1 |= r[1]
 		}
-		next = reached.andNot(found).andNot(occupied)
-		found = found.or(reached)
+		for ; n1 != 0; n1 &= n1 - 1 {
+			r := &near[64|bits.TrailingZeros64(n1)&63]
+			x0 |= r[0]
+			x1 |= r[1]
+		}
+		r0, r1 = r0|x0, r1|x1
+		n0, n1 = x0&^(occupied[0]|f0), x1&^(occupied[1]|f1)
+		f0, f1 = f0|n0, f1|n1
 	}
-	found.remove(stop)
-	return found
+	return set{f0, f1}, set{r0, r1}
 }
 
 // sideOf returns the side of a letter, NoSide for none.

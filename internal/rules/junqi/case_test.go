@@ -63,7 +63,7 @@ var ruleOf = map[string]rules.Rule{
 	"target_face_down": RuleFaceDown, "not_face_down": RuleFaceUp, "no_piece": RuleNothingToFlip,
 	"weaker_attacker": RuleWeaker, "flag_protected_by_mines": RuleFlagMines,
 	"flag_not_in_headquarters": RuleFlagPlace, "mine_outside_back_two_rows": RuleMinePlace,
-	"camp_not_empty": RuleCampFilled, "wrong_counts": RuleCounts,
+	"camp_not_empty": RuleCampFilled, "wrong_counts": RuleCounts, "no_piece_there": RuleNoPiece,
 }
 
 // verdictOf maps the cases' words for outcomes; flipped has no verdict.

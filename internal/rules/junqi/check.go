@@ -90,12 +90,12 @@ func (g *Game) checkMoveAs(s *State, ids *Identities, seat rules.Seat, a rules.A
 	case g.locked(s, a.From):
 		return s.illegal(RuleHQ, a.From)
 	}
-	occupied := s.occupied()
-	barred := g.barred(s, g.Side(s, seat), occupied)
-	if goals := g.goals(s, occupied, barred, a.From, rank); !goals.has(a.To) {
-		return g.explain(s, a, rank, occupied)
+	var w walk
+	g.startWalk(s, g.Side(s, seat), &w)
+	if goals := g.goals(s, &w, a.From, rank); !goals.has(a.To) {
+		return g.explain(s, &w, a, rank)
 	}
-	if g.shown && occupied.has(a.To) {
+	if g.shown && s.at[a.To] != rules.NoPiece {
 		if e := g.encounter(s, ids, a.From, a.To); e.refused != "" {
 			return s.illegal(e.refused, a.From, a.To)
 		}
@@ -123,8 +123,10 @@ func (g *Game) checkMover(s *State, seat rules.Seat, a rules.Action) rules.Illeg
 
 // explain names the rule that keeps an own mobile piece from a stop that the
 // generator says it does not reach.
-func (g *Game) explain(s *State, a rules.Action, rank Rank, occupied set) rules.Illegal {
-	if reached := g.goals(s, occupied, set{}, a.From, rank); !reached.has(a.To) {
+func (g *Game) explain(s *State, w *walk, a rules.Action, rank Rank) rules.Illegal {
+	unbarred := *w
+	unbarred.barred = set{}
+	if reached := g.goals(s, &unbarred, a.From, rank); !reached.has(a.To) {
 		way := &g.board.line[a.From]
 		if rank == Engineer {
 			way = &g.board.net[a.From]
