@@ -97,9 +97,13 @@ func (g *Game) Play(s *State, ids *Identities, c Change) (Effect, error) {
 	if err != nil {
 		return Effect{}, err
 	}
+	before := *s
 	e := g.make(s, c, d)
 	if !s.outcome.Over() {
-		e.Stuck = g.stuck(s, ids)
+		if e.Stuck, err = g.stuck(s, ids); err != nil {
+			*s = before
+			return Effect{}, err
+		}
 	}
 	g.conclude(s, c, &e)
 	return e, nil
@@ -121,7 +125,7 @@ func (g *Game) Apply(s *State, c Change, d Disclosure) (Effect, error) {
 	}
 	next := *s
 	e := g.make(&next, c, d)
-	if !g.stuckFits(&next, d.Stuck) || g.shown && !next.outcome.Over() && d.Stuck != g.stuck(&next, nil) {
+	if !g.stuckFits(&next, d.Stuck) {
 		return Effect{}, ErrDisclosure
 	}
 	e.Stuck = d.Stuck
@@ -135,6 +139,9 @@ func (g *Game) checkChange(s *State, ids *Identities, c Change) error {
 	var i rules.Illegal
 	switch c.Kind {
 	case ChangePly:
+		if p := s.identity(ids, min(c.Action.From, maxStops)); c.Action.Kind == rules.ActionMove && isHidden(p) && SideOf(p) == g.Side(s, s.turn) {
+			return ErrIdentityMissing
+		}
 		i = g.Check(s, ids, s.turn, c.Action)
 	case ChangePass:
 		if s.outcome.Over() {

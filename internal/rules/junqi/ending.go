@@ -24,35 +24,55 @@ func (g *Game) unscored(s *State, seat rules.Seat) bool {
 
 // stuck returns who has no legal move: the seats that are put out for it one
 // after the other, from the seat to move to the first that has one; all that are
-// in where nobody has.
-func (g *Game) stuck(s *State, ids *Identities) rules.SeatSet {
+// in where nobody has. The error is ErrIdentityMissing where an unknown piece might.
+func (g *Game) stuck(s *State, ids *Identities) (found rules.SeatSet, err error) {
 	if g.canAct(s, ids, s.turn) {
-		return 0
+		return 0, nil
 	}
 	in := g.in(s)
 	nobody := true
 	for seat := range rules.Seat(g.Seats()) {
-		nobody = nobody && !(in.Has(seat) && g.canAct(s, ids, seat))
+		if !in.Has(seat) {
+			continue
+		}
+		can := g.canAct(s, ids, seat)
+		if !can && g.unknown(s, ids, Side(seat)) {
+			return 0, ErrIdentityMissing
+		}
+		nobody = nobody && !can
 	}
 	if nobody {
-		return in
+		return in, nil
 	}
-	var found rules.SeatSet
 	var ignored Effect
 	for t := *s; !t.outcome.Over() && !g.canAct(&t, ids, t.turn); g.passTurn(&t) {
 		found |= rules.SeatsOf(t.turn)
 		g.putOut(&t, t.turn, rules.EndNoLegalAction, &ignored)
 	}
-	return found
+	return found, nil
+}
+
+// unknown reports whether a side has a piece whose identity is not at hand.
+func (g *Game) unknown(s *State, ids *Identities, side Side) bool {
+	for stop := range s.own[side&3].all {
+		if isHidden(s.identity(ids, stop)) {
+			return true
+		}
+	}
+	return false
 }
 
 // stuckFits reports whether a disclosure's stuck seats could be: the seat to move
-// and some that follow it, all of them in.
+// and some that follow it, all of them in. Where every rank is shown they must be.
 func (g *Game) stuckFits(s *State, stuck rules.SeatSet) bool {
-	if stuck == 0 {
-		return true
+	if s.outcome.Over() {
+		return stuck == 0
 	}
-	if s.outcome.Over() || stuck&^g.in(s) != 0 {
+	if g.shown {
+		found, err := g.stuck(s, nil)
+		return err == nil && stuck == found
+	}
+	if stuck&^g.in(s) != 0 {
 		return false
 	}
 	seat := s.turn

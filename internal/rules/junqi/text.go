@@ -215,10 +215,37 @@ func (g *Game) ParsePosition(text string) (State, *Identities, error) {
 	if p.err == nil {
 		p.err = g.validate(&p.s)
 	}
+	p.refuse(p.err == nil && !g.tellable(&p.s, p.ids), "board", "more of a rank than a side has")
 	if p.err != nil {
 		return State{}, nil, p.err
 	}
 	return p.s, p.ids, nil
+}
+
+// tellable reports whether the pieces of a state may have the identities.
+func (g *Game) tellable(s *State, ids *Identities) bool {
+	var count [codes]uint8
+	for stop := range s.occupied().all {
+		p := s.at[stop]
+		if told := s.secret(ids, stop); told != rules.NoPiece {
+			p = told
+		}
+		if known(p) {
+			count[p]++
+		}
+	}
+	for side := range g.board.sides {
+		for rank := Engineer; rank <= Flag; rank++ {
+			n := int(count[PieceOf(Side(side), rank)]) + int(s.captured[side&1][rank])
+			if rank == Flag && s.carried[side&1] != notCarried {
+				n++
+			}
+			if n > int(deckCount[rank]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // parser builds a state from its text; the first fault stays.
