@@ -150,14 +150,7 @@ func (g *Game) checkChange(s *State, ids *Identities, c Change) error {
 			return ErrChange
 		}
 	case ChangePutOut, ChangeLeave:
-		switch {
-		case s.outcome.Over():
-			i = s.illegal(RuleGameOver)
-		case !g.in(s).Has(c.Seat):
-			i = s.illegal(RuleOut)
-		case !puttingOut(c.Reason):
-			return ErrChange
-		}
+		return g.checkOut(s, c)
 	default:
 		return ErrChange
 	}
@@ -167,13 +160,24 @@ func (g *Game) checkChange(s *State, ids *Identities, c Change) error {
 	return nil
 }
 
-// puttingOut reports whether seats are put out for a reason by the referee.
-func puttingOut(reason rules.EndReason) bool {
-	switch reason {
-	case rules.EndResignation, rules.EndTime, rules.EndDisconnection, rules.EndIllegalAction:
-		return true
+// checkOut judges whether a seat may be put out, or leave.
+func (g *Game) checkOut(s *State, c Change) error {
+	switch {
+	case s.outcome.Over():
+		return &IllegalError{s.illegal(RuleGameOver)}
+	case !g.in(s).Has(c.Seat):
+		return &IllegalError{s.illegal(RuleOut)}
+	case c == Leave(c.Seat), c == PutOut(c.Seat, rules.EndTime), c == PutOut(c.Seat, rules.EndDisconnection):
+		return nil
+	case c == PutOut(c.Seat, rules.EndResignation):
+		if i := g.CheckResign(s, c.Seat); !i.OK() {
+			return &IllegalError{i}
+		}
+		return nil
+	case c == PutOut(s.turn, rules.EndIllegalAction) && g.rules.IllegalMoves == "lose":
+		return nil
 	}
-	return false
+	return ErrChange
 }
 
 // find returns what the identities have to say about a legal change, apart from

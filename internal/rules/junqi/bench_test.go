@@ -60,6 +60,19 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// BenchmarkSlowList lists the same by the slow generator of the tests.
+func BenchmarkSlowList(b *testing.B) {
+	g, s, ids := midgame(b, "junqi-dark")
+	given := readBoard(b, "two")
+	slow := newSlowGame(g.rules, &given)
+	slow.set(g, &s, ids)
+	cpu := cpuOf(b)
+	for b.Loop() {
+		slow.moves('b')
+	}
+	cpu()
+}
+
 // BenchmarkCheck checks one action: a step, an attack, a ride along a rail.
 func BenchmarkCheck(b *testing.B) {
 	for name, action := range map[string]string{"junqi-dark": "G2-F2", "junqi-flip": "B2-B0", "siguo": "S55-S25"} {
