@@ -143,11 +143,18 @@ func (j *judge) expect(key string, got any) {
 	if !ok {
 		return
 	}
-	a, _ := json.Marshal(want)
-	b, _ := json.Marshal(got)
-	if string(a) != string(b) {
+	if a, b := j.json(want), j.json(got); a != b {
 		j.Errorf("%s is %s, want %s\n%s", key, b, a, j.g.FullText(&j.s, j.ids))
 	}
+}
+
+// json spells a value so that what a file says and what came out compare.
+func (j *judge) json(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		j.Fatal(err)
+	}
+	return string(data)
 }
 
 func (j *judge) run() {

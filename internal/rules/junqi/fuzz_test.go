@@ -2,6 +2,7 @@ package junqi
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"referee.example/internal/rules"
@@ -143,7 +144,10 @@ func FuzzParseRecord(f *testing.F) {
 		s, ids, _, err := g.Replay(r)
 		if err == nil {
 			checkState(t, g, &s, ids)
-		} else if err.(*RecordError).Line == 0 {
+			return
+		}
+		var refused *RecordError
+		if !errors.As(err, &refused) || refused.Line == 0 {
 			t.Fatalf("%v names no line", err)
 		}
 	})

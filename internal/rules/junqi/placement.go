@@ -113,10 +113,10 @@ func (g *Game) CheckPlacement(seat rules.Seat, p *Placement) rules.Illegal {
 // Identities returns what a game's placements, one a seat, make secret.
 func (g *Game) Identities(placements []Placement) *Identities {
 	ids := new(Identities)
-	for side := range min(len(placements), len(g.board.sides)) {
+	for side, placement := range placements[:min(len(placements), len(g.board.sides))] {
 		for i, stop := range g.board.sides[side].home {
-			if rank := placements[side][i]; rank != NoRank {
-				ids[stop] = PieceOf(Side(side), rank)
+			if placement[i] != NoRank {
+				ids[stop] = PieceOf(Side(side), placement[i])
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func (s *slowGame) enters(p, to string) bool {
 		return true
 	case target[0] == '?' || target[0] == p[0]:
 		return false
-	case strings.Contains("SN NS EW WE", p[:1]+target[:1]):
+	case slices.Contains([]string{"SN", "NS", "EW", "WE"}, p[:1]+target[:1]):
 		return false
 	case s.board.Nodes[to] == "camp", s.board.Nodes[to] == "hq" && s.r.HQProtects:
 		return false

@@ -2,6 +2,7 @@ package junqi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,11 +140,7 @@ func (g *Game) sideLetter(side Side) byte {
 }
 
 func appendNumbers[N int32 | uint8](b []byte, key string, numbers []N) []byte {
-	any := false
-	for _, n := range numbers {
-		any = any || n != 0
-	}
-	if !any {
+	if !slices.ContainsFunc(numbers, func(n N) bool { return n != 0 }) {
 		return b
 	}
 	for i, n := range numbers {
