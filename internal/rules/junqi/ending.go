@@ -72,9 +72,6 @@ func (g *Game) stuckFits(s *State, stuck rules.SeatSet) bool {
 		found, err := g.stuck(s, nil)
 		return err == nil && stuck == found
 	}
-	if stuck&^g.in(s) != 0 {
-		return false
-	}
 	seat := s.turn
 	for stuck.Has(seat) {
 		stuck &^= rules.SeatsOf(seat)

@@ -145,8 +145,11 @@ func TestViews(t *testing.T) {
 				t.Errorf("%s: seat %d sees %s, want %s", c.rules, viewer, v.Board, want)
 			}
 			for _, p := range v.Pieces {
-				hidden := p.Piece == FaceDown || isHidden(p.Piece)
-				if told := ids[p.Origin&127]; p.Origin != rules.NoSquare && !hidden && told != rules.NoPiece && p.Piece != ids[p.Origin] || p.Public != known(s.at[p.Stop]) {
+				origin := rules.NoSquare
+				if isHidden(s.at[p.Stop]) {
+					origin = s.origin[p.Stop]
+				}
+				if p.Origin != origin || p.Public != known(s.at[p.Stop]) || !p.Public && known(p.Piece) && p.Piece != s.secret(ids, p.Stop) {
 					t.Errorf("%s: seat %d sees %+v", c.rules, viewer, p)
 				}
 			}

@@ -79,7 +79,7 @@ func (g *Game) sees(s *State, viewer rules.Seat, p rules.Piece) bool {
 	switch {
 	case s.outcome.Over():
 		return true
-	case p == FaceDown || viewer < 0 || int(viewer) >= g.Seats():
+	case viewer < 0 || int(viewer) >= g.Seats():
 		return false
 	case SideOf(p) == Side(viewer):
 		return true

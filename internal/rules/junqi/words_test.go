@@ -99,3 +99,16 @@ func TestPutOut(t *testing.T) {
 		}
 	}
 }
+
+// TestIllegalLoses: which refusals cost the game, under the contest's rule and else.
+func TestIllegalLoses(t *testing.T) {
+	contest, dark := compiled(t, "junqi-dark-contest-2012"), compiled(t, "junqi-dark")
+	for rule, loses := range map[rules.Rule]bool{
+		"": false, RuleGameOver: false, RuleTurn: false, RuleAction: false, RuleNoPath: true, RuleNotYours: true, RuleImmobile: true,
+		RuleNoPiece: true, RuleCamp: true,
+	} {
+		if i := (rules.Illegal{Rule: rule}); contest.IllegalLoses(i) != loses || dark.IllegalLoses(i) {
+			t.Errorf("%q: loses %v in the contest, %v elsewhere", rule, contest.IllegalLoses(i), dark.IllegalLoses(i))
+		}
+	}
+}
