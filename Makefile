@@ -9,7 +9,8 @@ SHELL := /bin/bash
 # The commit whose contract must not be broken.
 AGAINST ?= HEAD^
 
-# The properties of the dark chess engine that `make soak-rules` runs long.
+# The properties of the engines that `make soak-rules` runs long.
+SOAK_ARMY_CHESS := ^Test(ListedIsAccepted|SlowGenerator|PiecesConserved|RoundTrips|Replay|Tampered|NonInterference|WholeGames)$$
 SOAK_RULES := ^Test(ListedIsAccepted|PiecesConserved|RoundTrips|Replay|GamesEnd|RecordRoundTrip)$$
 
 TOOL_PACKAGES := \
@@ -48,11 +49,14 @@ soak-feed: postgres ## settle 100,000 games while replicas and readers of the fe
 .PHONY: soak-rules
 soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
 	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v
+	go test -timeout 12h ./internal/rules/junqi -run '$(SOAK_ARMY_CHESS)' -rapid.checks 10000 -games 100000 -v
 
 .PHONY: fuzz-rules
 fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
 	for target in FuzzParseAction FuzzParseState FuzzDecodeBinary FuzzParseRecord; do \
 		go test ./internal/rules/banqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
+	for target in FuzzParseChange FuzzParsePlacement FuzzParsePosition FuzzDecodeBinary FuzzParseRecord; do \
+		go test ./internal/rules/junqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
 	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
 
 .PHONY: bench

@@ -19,13 +19,14 @@ import (
 const module = "referee.example/"
 
 // bottom are the packages that judge by their arguments alone.
-var bottom = []string{"internal/rules", "internal/rules/banqi", "internal/clock", "internal/series", "internal/deal"}
+var bottom = []string{"internal/rules", "internal/rules/banqi", "internal/rules/junqi", "internal/clock", "internal/series", "internal/deal"}
 
 // arrows are the packages of this module that each package may import itself.
 // A new package has to find its place here first.
 var arrows = map[string][]string{
 	"internal/rules":         {},
 	"internal/rules/banqi":   {"internal/rules"},
+	"internal/rules/junqi":   {"internal/rules"},
 	"internal/clock":         {"internal/rules"},
 	"internal/series":        {"internal/rules"},
 	"internal/deal":          {},
