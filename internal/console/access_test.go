@@ -19,7 +19,7 @@ func TestSigningIn(t *testing.T) {
 	v := h.viewer()
 	protected := []string{
 		"/console/games", "/console/matches", "/console/matches/" + match, "/console/matches/" + match + "/games/1?ply=3",
-		"/console/matches/" + match + "/games/1/verification", "/console/matches/" + match + "/export.jsonl", "/console/matches/" + match + "/live",
+		"/console/matches/" + match + "/games/1/verification", "/console/matches/" + match + "/export.jsonl", "/console/matches/" + match + "/export.txt", "/console/matches/" + match + "/live",
 	}
 	for _, path := range protected {
 		response, body := v.do(http.MethodGet, path, nil, nil)
@@ -75,7 +75,7 @@ func TestForbiddenMatch(t *testing.T) {
 	foreign.play(2, nil)
 	absent := foreign.id[:len(foreign.id)-4] + "ffff"
 	v := h.signedIn("auditor")
-	for _, path := range []string{"", "/games/1", "/games/1?ply=1", "/games/1/verification", "/export.jsonl", "/live"} {
+	for _, path := range []string{"", "/games/1", "/games/1?ply=1", "/games/1/verification", "/export.jsonl", "/export.txt", "/live"} {
 		response, body := v.do(http.MethodGet, "/console/matches/"+foreign.id+path, nil, nil)
 		other, same := v.do(http.MethodGet, "/console/matches/"+absent+path, nil, nil)
 		if response.code != http.StatusNotFound || other.code != http.StatusNotFound {
@@ -154,5 +154,18 @@ func TestExportIsVerified(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), "go", "run", "referee.example/cmd/referee", "verify", file).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, output)
+	}
+}
+
+// TestTextExportIsImported does the same with the text records.
+func TestTextExportIsImported(t *testing.T) {
+	h := newHouse(t)
+	match := h.shortMatch()
+	_, body := h.signedIn("auditor").do(http.MethodGet, "/console/matches/"+match.GetMatchId()+"/export.txt", nil, nil)
+	file := filepath.Join(t.TempDir(), "games.txt")
+	must(t, os.WriteFile(file, []byte(body), 0o600))
+	output, err := exec.CommandContext(t.Context(), "go", "run", "referee.example/cmd/referee", "import", "--rules", "7club-standard", file).CombinedOutput()
+	if lines := strings.Count(string(output), "\n"); err != nil || lines != len(match.GetGames()) {
+		t.Errorf("%d lines for %d games, %v: %s", lines, len(match.GetGames()), err, output)
 	}
 }

@@ -83,7 +83,8 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("GET /console/matches/{match}", c.page(pageTimeout, c.matchPage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}", c.page(pageTimeout, c.gamePage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}/verification", c.page(verifyTimeout, c.verification))
-	mux.HandleFunc("GET /console/matches/{match}/export.jsonl", c.stream(c.export))
+	mux.HandleFunc("GET /console/matches/{match}/export.jsonl", c.stream(c.exportJSON))
+	mux.HandleFunc("GET /console/matches/{match}/export.txt", c.stream(c.exportText))
 	mux.HandleFunc("GET /console/matches/{match}/live", c.stream(c.live))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, r, status.Error(codes.NotFound, "")) })
 	// Only sign-in and sign-out change anything; no other site may cause them.

@@ -199,7 +199,7 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 		Now: whole.GetServerTime(), Match: record.GetMatch(), Number: wanted.game, Position: position, Result: game.GetResult(), Settled: game.GetSettlement(), Viewer: -1,
 		Ply: shown, Last: last, Latest: shown == last, Live: game.GetStatus() != refereev1.GameStatus_GAME_STATUS_ENDED,
 		MatchURL: matchURL(wanted.match), VerificationURL: gameURL(wanted.match, wanted.game) + "/verification",
-		ExportURL: matchURL(wanted.match) + "/export.jsonl", URL: gameURL(wanted.match, wanted.game),
+		ExportURL: matchURL(wanted.match) + "/export", URL: gameURL(wanted.match, wanted.game),
 	}
 	if wanted.viewer != nil {
 		p.Viewer = int(*wanted.viewer)

@@ -156,7 +156,7 @@ func TestNothingSealedInAPage(t *testing.T) {
 		}
 	}
 	v := h.signedIn("auditor")
-	paths := []string{"", "/export.jsonl", "/games/1", "/games/1?seat=0", "/games/1?seat=1", "/games/1/verification", "/games/1?lang=zh-Hant", "/games/1?lang=en"}
+	paths := []string{"", "/export.jsonl", "/export.txt", "/games/1", "/games/1?seat=0", "/games/1?seat=1", "/games/1/verification", "/games/1?lang=zh-Hant", "/games/1?lang=en"}
 	for ply := range squares {
 		paths = append(paths, fmt.Sprintf("/games/1?ply=%d", ply), fmt.Sprintf("/games/1?ply=%d&seat=1", ply))
 	}

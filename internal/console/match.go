@@ -53,7 +53,7 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 	match := got.GetMatch()
 	page := &matchPage{
 		Match: match, Live: match.GetEndTime() == nil,
-		ExportURL: matchURL(id) + "/export.jsonl",
+		ExportURL: matchURL(id) + "/export",
 	}
 	for number := match.GetGame(); number > 0; number-- {
 		if len(page.Games) == shownGames {

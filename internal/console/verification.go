@@ -47,7 +47,7 @@ func (c *console) verification(ctx context.Context, r *http.Request, say words) 
 	page := &verificationPage{
 		Match: match.GetMatch(), Number: wanted.game, Game: game.GetGame(), Verdict: verdict,
 		Deal:    drawDeal(game.GetGame().GetDeal().GetArrangement()),
-		GameURL: gameURL(wanted.match, wanted.game), MatchURL: matchURL(wanted.match), ExportURL: matchURL(wanted.match) + "/export.jsonl",
+		GameURL: gameURL(wanted.match, wanted.game), MatchURL: matchURL(wanted.match), ExportURL: matchURL(wanted.match) + "/export",
 	}
 	page.Proof, err = c.audit.ProveGame(ctx, &refereev1.ProveGameRequest{MatchId: wanted.match, Game: wanted.game})
 	switch status.Code(err) {
