@@ -130,6 +130,12 @@ func (e *examination) durability(i store.Inspection) {
 		"turn all three on: an answer must not leave before its commit is durable")
 	e.judge(i.Guards != store.Guards, Fault, "append-only", fmt.Sprintf("%d of %d guards are in force", i.Guards, store.Guards),
 		"ALTER TABLE ... ENABLE TRIGGER; find out who disabled it and verify the games since")
+	strangers := "the tables have the triggers of this version's schema alone"
+	if len(i.Strangers) > 0 {
+		strangers = "not of the schema: " + strings.Join(i.Strangers, ", ")
+	}
+	e.judge(len(i.Strangers) > 0, Fault, "triggers", strangers,
+		"find out who made them: a trigger sees what a commit reveals before it is done, and can stop it")
 	e.judge(e.config.MaxConns*2 > i.MaxConnections, Warning, "connections",
 		fmt.Sprintf("%d a replica, %d for the whole database", e.config.MaxConns, i.MaxConnections),
 		"lower --max-conns or raise max_connections: two replicas must fit, with room for operators")

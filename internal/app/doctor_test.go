@@ -79,7 +79,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("a good deployment: %s is %s", what, level)
 		}
 	}
-	if len(found) < 17 || strings.Contains(text, "PRIVATE") || strings.Contains(text, "doctored@") || strings.Contains(text, tt.config.Keys) {
+	if len(found) < 18 || strings.Contains(text, "PRIVATE") || strings.Contains(text, "doctored@") || strings.Contains(text, tt.config.Keys) {
 		t.Errorf("%d looks:\n%s", len(found), text)
 	}
 
@@ -103,6 +103,8 @@ func TestDoctor(t *testing.T) {
 		"schema":       {level: Fault, wrong: `UPDATE schema_migrations SET version = 1`, mend: fmt.Sprintf(`UPDATE schema_migrations SET version = %d`, migrations.Newest())},
 		"append-only": {level: Fault, wrong: `ALTER TABLE settlements DISABLE TRIGGER settlements_keep`,
 			mend: `ALTER TABLE settlements ENABLE TRIGGER settlements_keep`},
+		"triggers": {level: Fault, wrong: `CREATE FUNCTION spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+			CREATE TRIGGER spy BEFORE UPDATE ON games FOR EACH ROW EXECUTE FUNCTION spy()`, mend: `DROP FUNCTION spy CASCADE`},
 		"connections":     {level: Warning, change: func(c *Config) { c.MaxConns = 400 }},
 		"role":            {level: Fault, wrong: `REVOKE INSERT ON events FROM referee_server`, mend: `GRANT INSERT ON events TO referee_server`},
 		"least privilege": {level: Warning, change: func(c *Config) { c.DatabaseURL = tt.config.DatabaseURL }},

@@ -127,14 +127,17 @@ func (s *sweep) start(ctx context.Context) {
 }
 
 // finish notes how a match fared. A refusal is another's doing, such as a race
-// lost ten times: the match is simply due again.
+// lost ten times: the match is simply due again. It is told all the same, because
+// somebody who can stop commits may want to see what they would have revealed.
 func (s *sweep) finish(ctx context.Context, done settled) {
 	delete(s.busy, done.match)
 	var refusal *referee.Refusal
 	switch {
 	case done.err == nil:
 		delete(s.failing, done.match)
-	case ctx.Err() != nil || errors.As(done.err, &refusal):
+	case ctx.Err() != nil:
+	case errors.As(done.err, &refusal):
+		s.logger.Warn("sweep was kept from settling a match", "match_id", done.match.String(), "reason", string(refusal.Reason))
 	default:
 		failed := s.failing[done.match]
 		if failed == nil {

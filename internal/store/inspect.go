@@ -22,6 +22,9 @@ type Inspection struct {
 	// Guards counts the triggers that keep the log, the settlements and the log of
 	// finished games append-only and are enabled.
 	Guards int
+	// Strangers are triggers and rules of the tables that no migration made, as
+	// "table: name".
+	Strangers []string
 	// PartitionsUntil is the first month without a partition, at least this one.
 	PartitionsUntil time.Time
 	Now             time.Time
@@ -35,7 +38,7 @@ type Inspection struct {
 }
 
 // Guards is how many append-only triggers there are: two a table.
-const Guards = 10
+const Guards = 14
 
 // Standby is a replication connection of the database.
 type Standby struct {
@@ -54,7 +57,14 @@ SELECT current_setting('server_version_num')::integer, current_setting('fsync'),
 	(SELECT count(*) FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 		WHERE p.proname = 'refuse_change' AND t.tgparentid = 0 AND t.tgenabled IN ('O', 'A')
 			AND t.tgrelid IN ('events'::regclass, 'settlements'::regclass, 'settlement_lines'::regclass,
-				'log_entries'::regclass, 'log_hashes'::regclass)),
+				'log_entries'::regclass, 'log_hashes'::regclass, 'settlement_feed'::regclass, 'interventions'::regclass)),
+	(SELECT coalesce(array_agg(found ORDER BY found), '{}') FROM (
+		SELECT c.relname || ': ' || t.tgname AS found FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+		WHERE NOT t.tgisinternal AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::regclass)
+			AND p.proname NOT IN ('refuse_change', 'queue_finished_game', 'queue_compensation', 'queue_settlement', 'note_intervention',
+				'add_pairs', 'add_ended_game')
+		UNION ALL SELECT c.relname || ': ' || r.rulename FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
+		WHERE c.relkind IN ('r', 'p') AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::regclass)) s),
 	(SELECT min(month) FROM generate_series(0, 120) AS n,
 		LATERAL (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => n)) AT TIME ZONE 'UTC' AS month) m
 		WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -74,7 +84,7 @@ FROM pg_stat_replication ORDER BY application_name`
 func (s *Store) Inspect(ctx context.Context) (i Inspection, err error) {
 	var age float64
 	err = s.pool.QueryRow(ctx, sqlInspect).Scan(&i.ServerVersion, &i.Fsync, &i.FullPageWrites, &i.SynchronousCommit,
-		&i.MaxConnections, &i.InRecovery, &i.Superuser, &i.Owner, &i.ChangesEvents, &i.MayPlay, &i.Guards,
+		&i.MaxConnections, &i.InRecovery, &i.Superuser, &i.Owner, &i.ChangesEvents, &i.MayPlay, &i.Guards, &i.Strangers,
 		&i.PartitionsUntil, &i.Now, &age, &i.LogConfirmed, &i.LogUnsigned, &i.SynchronousStandbys)
 	if err != nil {
 		return i, wrap("inspect the database", err)
