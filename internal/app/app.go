@@ -95,7 +95,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	a.serve(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
 		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server(),
-		Reflection: config.Reflection, Logger: logger,
+		Conns: config.MaxConns, PlatformRate: float64(config.PlatformRate), Reflection: config.Reflection, Logger: logger,
 	}, tlog.NewSequencer(opened, logKey))
 	a.measured, err = a.measure()
 	if err != nil {
