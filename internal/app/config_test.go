@@ -38,7 +38,7 @@ func TestParseConfigDefaults(t *testing.T) {
 	want := Config{
 		Listen: ":50051", DatabaseURL: sound()["REFEREE_DATABASE_URL"], MaxConns: 16, Keys: "key-1:c2VjcmV0",
 		LogKeyFile: "/etc/referee/log.key",
-		TokenFile:  "/etc/referee/tokens.json", LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
+		TokenFile:  "/etc/referee/tokens.json", PlatformRate: 10_000, LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
 	}
 	if got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -86,6 +86,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"port of six digits", nil, []string{"--listen", ":655360"}, "must be host:port"},
 		{"named port", nil, []string{"--listen", ":grpc"}, "must be host:port"},
 		{"too few connections", nil, []string{"--max-conns", "3"}, "must be from 4 to"},
+		{"a rate below zero", nil, []string{"--platform-rate", "-1"}, "must be from 0 to"},
+		{"a rate too high", nil, []string{"--platform-rate", "1000001"}, "must be from 0 to"},
 		{"too many connections", nil, []string{"--max-conns", "100000"}, "must be from 4 to"},
 		{"no time to drain", nil, []string{"--drain-timeout", "0s"}, "must be above 0"},
 		{"an hour to drain", nil, []string{"--drain-timeout", "1h"}, "at most 10m0s"},

@@ -22,8 +22,9 @@ import (
 
 const (
 	// callsPerCPU bounds the calls at work, with mostCalls above it: at a
-	// thousand moves a second and processor, all are answered within half a second.
-	callsPerCPU = 512
+	// thousand moves a second and processor, all are answered within a quarter of
+	// a second.
+	callsPerCPU = 256
 	mostCalls   = 4096
 	// historyWait is how long a query of the history waits for one of its slots.
 	historyWait = time.Second
@@ -46,8 +47,8 @@ const (
 
 var classNames = [...]string{"history", "read", "play", "settlement", "operate"}
 
-// shares are the eighths of the calls at work up to which a class gets in; half
-// of that is one platform's.
+// shares are the eighths of the calls at work up to which a class gets in; three
+// quarters of that are one platform's.
 var shares = [...]int{2, 4, 7, 8}
 
 // classOf returns the class of a method of the contract. A method that is named
@@ -139,7 +140,7 @@ func (a *admission) count(ctx context.Context, class class, name string, creates
 	switch {
 	case p.rate != nil && !p.rate.Allow(), creates && p.creates != nil && !p.creates.Allow():
 		return shed(ctx, class, "rate", "the platform makes more calls a second than a replica takes of one")
-	case p.calls >= room/2:
+	case p.calls >= room*3/4:
 		return shed(ctx, class, "platform", "the platform has as many calls at work as a replica takes of one")
 	case a.calls >= room:
 		return shed(ctx, class, "replica", "the replica has as many calls of this kind at work as it takes")

@@ -98,7 +98,7 @@ func TestWhatIsShedFirst(t *testing.T) {
 	}
 }
 
-// TestAFloodIsItsPlatformsAlone: of the calls of each class one platform gets half.
+// TestAFloodIsItsPlatformsAlone: of the calls of each class one platform gets three quarters.
 func TestAFloodIsItsPlatformsAlone(t *testing.T) {
 	for _, method := range []string{aQuery, aRead, aMove, aFeed} {
 		a := newAdmission(limits{calls: 64, streams: 8}, 200, 0)
@@ -109,7 +109,7 @@ func TestAFloodIsItsPlatformsAlone(t *testing.T) {
 				break
 			}
 		}
-		if want := 64 * shares[classOf(method)] / 8 / 2; taken != want {
+		if want := 64 * shares[classOf(method)] / 8 * 3 / 4; taken != want {
 			t.Errorf("%s: one platform has %d calls at work, want %d", method, taken, want)
 		}
 		if _, err := a.enter(t.Context(), method, "west"); err != nil {
