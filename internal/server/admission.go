@@ -77,6 +77,7 @@ type admission struct {
 	rate     rate.Limit    // calls a second and platform; 0 for no limit
 	querying chan struct{} // a token each query of the history
 	exports  chan struct{} // a token each export
+	watching chan struct{} // a token each watch that reads from the database
 
 	mu        sync.Mutex
 	calls     int
@@ -91,12 +92,13 @@ type platform struct {
 }
 
 // newAdmission makes room for what a pool of so many connections can bear: half
-// of it for queries of the history, a quarter for exports, so that moves always
-// find one.
+// of it for queries of the history, a quarter for exports and for watches each; these
+// seldom come together, and moves need one or two.
 func newAdmission(l limits, conns int, perSecond float64) *admission {
 	return &admission{
 		limits: l, rate: rate.Limit(perSecond), platforms: map[string]*platform{},
 		querying: make(chan struct{}, max(1, conns/2)), exports: make(chan struct{}, max(1, conns/4)),
+		watching: make(chan struct{}, max(1, conns/4)),
 	}
 }
 
@@ -185,6 +187,18 @@ func (a *admission) open(ctx context.Context, method, name string) (leave func()
 		a.platforms[name].streams--
 		a.streams--
 	}, nil
+}
+
+// read lets a watch read from the database in its turn: thousands that are opened,
+// or hinted at, together would else fill the queue for connections.
+func (a *admission) read(ctx context.Context, read func() error) error {
+	select {
+	case a.watching <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-a.watching }()
+	return read()
 }
 
 func (a *admission) countStream(ctx context.Context, class class, name string) error {

@@ -274,6 +274,32 @@ func TestQueriesWaitForAMoment(t *testing.T) {
 	}
 }
 
+// TestWatchesReadInTurn: watches that wait to read from the database leave
+// connections to moves.
+func TestWatchesReadInTurn(t *testing.T) {
+	r := newRoom(t, options{})
+	table := r.started()
+	turn := r.server.admission.watching
+	for range cap(turn) {
+		turn <- struct{}{}
+	}
+	stream, err := r.match.WatchMatch(r.as("east"), &refereev1.WatchMatchRequest{MatchId: table.id})
+	must(t, err)
+	seen := make(chan error, 1)
+	go func() {
+		_, err := stream.Recv()
+		seen <- err
+	}()
+	table.play(flip("a1"))
+	select {
+	case err := <-seen:
+		t.Errorf("a watch was answered out of its turn (%v)", err)
+	default:
+	}
+	<-turn
+	must(t, <-seen)
+}
+
 // TestConnectionsAreLimited: one too many is closed as it comes.
 func TestConnectionsAreLimited(t *testing.T) {
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
