@@ -114,15 +114,15 @@ func (s *sweep) look(ctx context.Context) {
 	}
 	s.failing = still
 	s.full = len(s.queue) > sweepBatch
-	s.queue = someOf(s.queue, sweepBatch)
+	s.queue = someOf(s.queue)
 }
 
-// someOf returns at most n of the ids, whichever. Replicas that see the same
+// someOf returns at most sweepBatch of the ids, whichever. Replicas that see the same
 // matches due would else settle the same ones at the same time, all but one of
 // them in vain.
-func someOf(ids []referee.ID, n int) []referee.ID {
-	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	return ids[:min(n, len(ids))]
+func someOf(ids []referee.ID) []referee.ID {
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // which match is settled first is no secret
+	return ids[:min(sweepBatch, len(ids))]
 }
 
 // start gives what is queued to free workers.

@@ -45,7 +45,7 @@ func TestReplicasSweepDifferentMatches(t *testing.T) {
 	for i := range due {
 		due[i][0], due[i][1] = byte(i), byte(i>>8)
 	}
-	one, other := someOf(slices.Clone(due), sweepBatch), someOf(slices.Clone(due), sweepBatch)
+	one, other := someOf(slices.Clone(due)), someOf(slices.Clone(due))
 	both := 0
 	for _, id := range one {
 		if slices.Contains(other, id) {
@@ -56,7 +56,7 @@ func TestReplicasSweepDifferentMatches(t *testing.T) {
 	if len(one) != sweepBatch || len(other) != sweepBatch || both > sweepBatch/4 {
 		t.Errorf("%d and %d are taken, %d by both", len(one), len(other), both)
 	}
-	if few := someOf(due[:3], sweepBatch); len(few) != 3 {
+	if few := someOf(due[:3]); len(few) != 3 {
 		t.Errorf("of three %d are taken", len(few))
 	}
 }
