@@ -46,6 +46,22 @@ soak-feed: postgres ## settle 100,000 games while replicas and readers of the fe
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race -v -timeout 3h -run 'TestFeed$$' ./internal/proof -settlements 100000 -feed-kills 100
 
+.PHONY: soak-sweep
+soak-sweep: postgres ## let 100,000 games run out within a minute before two replicas
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -v -timeout 3h -run 'TestSweepAtScale$$' ./internal/proof \
+		-sweep-games 100000 -sweep-window 1m -sweep-prepare 20m -sweep-within 1s
+
+.PHONY: soak-hostile
+soak-hostile: postgres ## make 10,000 hostile calls, and hold 10,000 idle connections
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -v -timeout 3h -run '^Test(HostileWire|IdleConnections)$$' ./internal/proof -hostile-calls 10000 -idle-conns 10000
+
+.PHONY: overload
+overload: postgres ## ask a replica for four times what it can carry (docs/overload.md)
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -v -timeout 1h -run 'TestOverload$$' ./internal/proof -overload-for 20s -overload-strict -overload-tables 2000
+
 .PHONY: soak-rules
 soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
 	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v

@@ -61,6 +61,7 @@ var outside = map[string][]string{
 	"go.opentelemetry.io/":       {"internal/telemetry", "internal/app", "internal/server", "internal/store"},
 	"github.com/prometheus/":     {"internal/telemetry"},
 	"github.com/go-jose/":        {"internal/server"},
+	"golang.org/x/time/":         {"internal/server"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }
 

@@ -99,7 +99,8 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	a.serve(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
 		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server("h2"),
-		Metrics: config.Metrics, Reflection: config.Reflection, Logger: logger,
+		Conns: config.MaxConns, PlatformRate: float64(config.PlatformRate), Metrics: config.Metrics,
+		Reflection: config.Reflection, Logger: logger,
 	}, keys, tlog.NewSequencer(opened, logKey))
 	a.measured, err = a.measure()
 	if err != nil {

@@ -54,6 +54,9 @@ type Config struct {
 	TLSClientCAFile string
 	// Metrics answers /metrics on the HTTP port; nil for none. It is no setting.
 	Metrics http.Handler
+	// PlatformRate is how many calls a second a replica takes of one platform; 0
+	// for no limit.
+	PlatformRate int
 	// Reflection serves the contract to whoever asks for it.
 	Reflection bool
 	// LogLevel is the lowest level that is logged.
@@ -66,6 +69,7 @@ type Config struct {
 const (
 	minConns, maxConns = 4, store.MaxConns
 	maxDrainTimeout    = 10 * time.Minute
+	maxPlatformRate    = 1_000_000
 )
 
 // environmentPrefix begins the name of the variable of each flag: --max-conns is
@@ -108,6 +112,7 @@ func ParseConfig(command string, arguments []string, getenv func(string) string,
 	flags.StringVar(&c.TLSCertFile, "tls-cert-file", "", "`file` of the port's certificate chain (PEM); without one the port has no TLS")
 	flags.StringVar(&c.TLSKeyFile, "tls-key-file", "", "`file` of the certificate's key (PEM)")
 	flags.StringVar(&c.TLSClientCAFile, "tls-client-ca-file", "", "`file` of the authorities (PEM) of which clients must show a certificate")
+	flags.IntVar(&c.PlatformRate, "platform-rate", 10_000, fmt.Sprintf("calls a second that this replica takes of one platform, `number` up to %d; 0 for no limit", maxPlatformRate))
 	flags.BoolVar(&c.Reflection, "reflection", false, "serve the contract by reflection")
 	flags.TextVar(&c.LogLevel, "log-level", slog.LevelInfo, "`level`: debug, info, warn or error")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 20*time.Second, "how long calls at work may take to finish at the end, as a `duration`")
@@ -178,6 +183,7 @@ func (c Config) Validate() error {
 	refuse(c.Console && c.HTTPListen == "", "console", "needs the HTTP port: set --http-listen")
 	refuse(!validDatabaseURL(c.DatabaseURL), "database-url", "must be a postgres:// URL")
 	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
+	refuse(c.PlatformRate < 0 || c.PlatformRate > maxPlatformRate, "platform-rate", fmt.Sprintf("must be from 0 to %d", maxPlatformRate))
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
 	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
@@ -209,9 +215,9 @@ func validDatabaseURL(text string) bool {
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
 	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
-		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s reflection=%t log_level=%s drain_timeout=%s",
+		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s platform_rate=%d reflection=%t log_level=%s drain_timeout=%s",
 		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
-		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.Reflection, c.LogLevel, c.DrainTimeout)
+		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.PlatformRate, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 
 // Format prints the settings redacted whatever the verb.

@@ -38,7 +38,7 @@ func TestParseConfigDefaults(t *testing.T) {
 	want := Config{
 		Listen: ":50051", DatabaseURL: sound()["REFEREE_DATABASE_URL"], MaxConns: 16, Keys: "key-1:c2VjcmV0",
 		LogKeyFile: "/etc/referee/log.key",
-		TokenFile:  "/etc/referee/tokens.json", LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
+		TokenFile:  "/etc/referee/tokens.json", PlatformRate: 10_000, LogLevel: slog.LevelInfo, DrainTimeout: 20 * time.Second,
 	}
 	if got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -88,6 +88,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"HTTP address", nil, []string{"--http-listen", "8080"}, "--http-listen (REFEREE_HTTP_LISTEN): must be host:port"},
 		{"console without a port", nil, []string{"--console"}, "--console (REFEREE_CONSOLE): needs the HTTP port"},
 		{"too few connections", nil, []string{"--max-conns", "3"}, "must be from 4 to"},
+		{"a rate below zero", nil, []string{"--platform-rate", "-1"}, "must be from 0 to"},
+		{"a rate too high", nil, []string{"--platform-rate", "1000001"}, "must be from 0 to"},
 		{"too many connections", nil, []string{"--max-conns", "100000"}, "must be from 4 to"},
 		{"no time to drain", nil, []string{"--drain-timeout", "0s"}, "must be above 0"},
 		{"an hour to drain", nil, []string{"--drain-timeout", "1h"}, "at most 10m0s"},

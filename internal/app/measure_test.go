@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"referee.example/internal/telemetry"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -63,11 +66,18 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	tt := newTable(t)
+	tt.config.PlatformRate = 20
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	ctx := tt.context(t)
 	client := refereev1.NewMatchServiceClient(dial(t, a))
 	game := startGame(ctx, t, client, create(ctx, t, client, preset("7club-standard")).GetGame())
 	flip(ctx, t, client, game, "a1")
+	for err := error(nil); status.Code(err) != codes.ResourceExhausted; { // one more than its platform may ask a second
+		_, err = client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: game.GetMatchId()})
+		if code := status.Code(err); code != codes.OK && code != codes.ResourceExhausted {
+			t.Fatal(err)
+		}
+	}
 
 	names, text := exposed(t, measured.Handler())
 	golden := filepath.Join("testdata", "metrics.txt")
@@ -82,7 +92,8 @@ func TestMetrics(t *testing.T) {
 	if list != string(want) {
 		t.Errorf("exposed:\n%s\nwant:\n%s", list, want)
 	}
-	for _, line := range []string{"referee_ready 1\n", `referee_commit_duration_seconds_count{outcome="committed"} 3` + "\n"} {
+	for _, line := range []string{"referee_ready 1\n", `referee_commit_duration_seconds_count{outcome="committed"} 3` + "\n",
+		`referee_shed_total{class="read",limit="rate"} 1` + "\n"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}

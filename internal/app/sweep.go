@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"referee.example/internal/referee"
@@ -13,7 +14,9 @@ import (
 const (
 	sweepEvery   = 100 * time.Millisecond
 	sweepWorkers = 8
-	sweepBatch   = 256
+	// sweepLook is how many of the longest overdue matches are looked at, and
+	// sweepBatch how many of them are settled before the next look.
+	sweepLook, sweepBatch = 1024, 64
 	// settleTimeout frees the worker of a match whose row somebody holds.
 	settleTimeout = 5 * time.Second
 	// maxSweepPause bounds the wait after the database failed: when it is back,
@@ -32,7 +35,7 @@ type sweep struct {
 	logger  *slog.Logger
 
 	queue   []referee.ID
-	full    bool // the last batch was: more may be due
+	full    bool // more is due than was queued
 	busy    map[referee.ID]bool
 	failing map[referee.ID]*failure
 	pause   time.Duration // after a failure of the database
@@ -88,7 +91,7 @@ func (s *sweep) look(ctx context.Context) {
 	if len(s.queue) > 0 || now.Before(s.resume) {
 		return
 	}
-	limit := sweepBatch + len(s.busy) + len(s.failing)
+	limit := sweepLook + len(s.busy) + len(s.failing)
 	due, err := s.store.Due(ctx, limit)
 	if err != nil {
 		s.pause = min(max(2*s.pause, sweepEvery), maxSweepPause)
@@ -98,7 +101,7 @@ func (s *sweep) look(ctx context.Context) {
 		}
 		return
 	}
-	s.pause, s.full = 0, len(due) == limit
+	s.pause = 0
 	still := make(map[referee.ID]*failure, len(s.failing))
 	for _, id := range due {
 		failed := s.failing[id]
@@ -110,6 +113,16 @@ func (s *sweep) look(ctx context.Context) {
 		}
 	}
 	s.failing = still
+	s.full = len(s.queue) > sweepBatch
+	s.queue = someOf(s.queue)
+}
+
+// someOf returns at most sweepBatch of the ids, whichever. Replicas that see the same
+// matches due would else settle the same ones at the same time, all but one of
+// them in vain.
+func someOf(ids []referee.ID) []referee.ID {
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // which match is settled first is no secret
+	return ids[:min(sweepBatch, len(ids))]
 }
 
 // start gives what is queued to free workers.

@@ -2,9 +2,11 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
+	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -34,6 +36,28 @@ func TestSweepGoesOnPastAMatchThatFails(t *testing.T) {
 	}
 	if !strings.Contains(logged.String(), "sweep could not settle a match") || !strings.Contains(logged.String(), spoilt) {
 		t.Errorf("the log does not tell of match %s: %s", spoilt, logged.String())
+	}
+}
+
+// TestReplicasSweepDifferentMatches: of what is due each takes some of its own.
+func TestReplicasSweepDifferentMatches(t *testing.T) {
+	due := make([]referee.ID, sweepLook)
+	for i := range due {
+		due[i][0], due[i][1] = byte(i), byte(i>>8)
+	}
+	one, other := someOf(slices.Clone(due)), someOf(slices.Clone(due))
+	both := 0
+	for _, id := range one {
+		if slices.Contains(other, id) {
+			both++
+		}
+	}
+	// Four of 64 are expected; a quarter is out of the question.
+	if len(one) != sweepBatch || len(other) != sweepBatch || both > sweepBatch/4 {
+		t.Errorf("%d and %d are taken, %d by both", len(one), len(other), both)
+	}
+	if few := someOf(due[:3]); len(few) != 3 {
+		t.Errorf("of three %d are taken", len(few))
 	}
 }
 

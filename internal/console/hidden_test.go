@@ -44,7 +44,7 @@ func dealt(t *testing.T, dealer referee.Dealer) *house {
 	logger := slog.New(slog.NewTextHandler(h.logged, nil))
 	s := server.New(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now).WithDealer(dealer), History: opened, Records: opened,
-		Ready: opened.Ready, Versions: opened.Versions, Log: tlog.NewLog(opened), Access: server.NewAccess(tokens, nil), Logger: logger,
+		Ready: opened.Ready, Versions: opened.Versions, Log: tlog.NewLog(opened), Access: server.NewAccess(tokens, nil), Conns: 8, Logger: logger,
 	})
 	port, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)

@@ -9,6 +9,10 @@
 //	hidden_test.go         what is face down changes nothing that anybody can see
 //	hostile_test.go        a refused call changes nothing
 //	watch_test.go          a watcher sees each event once, in order, without a gap
+//	wire_test.go           hostile bytes, calls and connections hinder nobody and leave nothing
+//	overload_test.go       under overload what is accepted is answered, the rest refused
+//	sweep_test.go          games that run out at once are adjudicated once and soon
+//	rolling_test.go        a rolling restart loses no call of a client with the service config
 //	feed_test.go           a settlement has one position in its platform's feed, whoever is killed
 //
 // replicas_test.go starts replicas, play_test.go makes calls, rows_test.go reads

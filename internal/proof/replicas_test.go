@@ -178,7 +178,7 @@ func (h *house) startDealt(dealer referee.Dealer, log io.Writer) *replica {
 	must(h.t, err)
 	served := server.New(server.Config{
 		Referee: referee.New(s, presets, keys, s.Now).WithDealer(dealer), History: s, Ready: s.Ready,
-		Versions: s.Versions, Access: server.NewAccess(known, nil), Logger: slog.New(slog.NewJSONHandler(log, nil)),
+		Versions: s.Versions, Access: server.NewAccess(known, nil), Conns: h.config.MaxConns, Logger: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 	beating, stopBeating := context.WithCancel(h.ctx)
 	var running sync.WaitGroup

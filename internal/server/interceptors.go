@@ -50,7 +50,7 @@ type call struct {
 }
 
 // unary leads a unary call through its stations: request id, recovery and log,
-// deadline, authentication.
+// deadline, authentication, admission.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	c := s.begin(ctx, info.FullMethod)
 	defer func() {
@@ -71,6 +71,11 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		return nil, err
 	}
 	c.token = tokenOf(ctx)
+	leave, err := s.admission.enter(ctx, info.FullMethod, c.token.Platform)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if err := wellFormed(req); err != nil {
 		return nil, err
 	}
@@ -93,6 +98,11 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		return err
 	}
 	c.token = tokenOf(ctx)
+	leave, err := s.admission.open(ctx, info.FullMethod, c.token.Platform)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := s.untilExpiry(ctx)
 	defer cancel()
 	err = handler(srv, &contextStream{stream, ctx})

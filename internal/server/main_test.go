@@ -106,7 +106,7 @@ func newRoom(t testing.TB, o options) *room {
 		o.log = io.Discard
 	}
 	config := Config{
-		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Access: NewAccess(knownTokens(t), nil),
+		Referee: r.referee, History: s, Records: s, Ready: o.ready, Versions: s.Versions, Log: tlog.NewLog(s), Access: NewAccess(knownTokens(t), nil), Conns: 8,
 		Logger: slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.config != nil {

@@ -139,6 +139,11 @@ func (p *playStream) answer(ctx context.Context, r *refereev1.PlayActionRequest)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, defaultDeadline)
 	defer cancel()
+	leave, refused := p.service.admission.enter(ctx, refereev1.MatchService_PlayAction_FullMethodName, c.token.Platform)
+	if err = refused; err != nil {
+		return out
+	}
+	defer leave()
 	var change *refereev1.Change
 	if change, err = p.service.play(ctx, r); err == nil {
 		out.Result = &refereev1.PlayActionsResponse_Change{Change: change}

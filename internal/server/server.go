@@ -39,6 +39,11 @@ const (
 	maxResponseBytes = 16 << 20 // the longest answer is ten complete games
 	maxStreams       = 1000     // a connection
 	maxHeaderBytes   = 16 << 10
+	maxConnections   = 20_000  // a replica; further ones are closed as they come
+	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
+
+	handshakeTimeout = 10 * time.Second // TLS and HTTP/2 together
+	connectionIdle   = 15 * time.Minute // without a call
 
 	connectionAge  = 30 * time.Minute // so that clients spread over new replicas
 	streamAge      = time.Hour        // of a watch or a play stream
@@ -48,7 +53,8 @@ const (
 	leastPing      = 10 * time.Second // clients may ping so often
 )
 
-// Config is what a server needs. Every field but TLS, LogKeys, Metrics and Reflection is required.
+// Config is what a server needs. Every field but TLS, LogKeys, PlatformRate, Metrics
+// and Reflection is required.
 type Config struct {
 	Referee *referee.Referee
 	History referee.History
@@ -66,6 +72,10 @@ type Config struct {
 	TLS *tls.Config
 	// Metrics answers /metrics on the HTTP port, without a token; nil for none.
 	Metrics http.Handler
+	// Conns is the size of the pool that Referee, History and Records share.
+	Conns int
+	// PlatformRate is how many calls a second one platform may make; 0 for no limit.
+	PlatformRate float64
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
 	Logger     *slog.Logger
@@ -78,11 +88,16 @@ type limits struct {
 	heartbeat time.Duration // a watch's longest silence
 	streamAge time.Duration
 	watches   int // of matches and of feeds each, at this replica
+	calls     int // at work
+	streams   int // open
+	conns     int // open
+	handshake time.Duration
 }
 
 var standardLimits = limits{
 	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
-	streamAge: streamAge, watches: 10_000,
+	streamAge: streamAge, watches: 10_000, calls: standardCalls(), streams: 20_000, conns: maxConnections,
+	handshake: handshakeTimeout,
 }
 
 // Server is the gRPC server of one replica, and its HTTP server.
@@ -103,6 +118,8 @@ type Server struct {
 	feeds   *hub[string]     // of platforms' settlements
 	limits  limits
 
+	admission *admission
+
 	// draining ends the contract's streams, stopping what runs in the background.
 	draining, stopping context.Context
 	drain, stop        context.CancelFunc
@@ -120,6 +137,7 @@ func newServer(c Config, l limits) *Server {
 		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKeys: c.LogKeys,
 		ready: c.Ready, metrics: c.Metrics, log: c.Logger,
 		hub: newHub(c.Versions, c.Logger, l), feeds: newHub(c.History.SettlementHeads, c.Logger, l), limits: l,
+		admission: newAdmission(l, c.Conns, c.PlatformRate),
 	}
 	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -127,8 +145,10 @@ func newServer(c Config, l limits) *Server {
 	s.grpc = s.newGRPC(
 		grpc.Creds(transport(c.TLS)),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(l.handshake),
+		grpc.ReadBufferSize(readBufferBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
+			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
@@ -194,7 +214,7 @@ func (s *Server) Serve(lis net.Listener) error {
 		s.background.Go(s.web.serveInProcess)
 	}
 	s.beginning.Unlock()
-	if err := s.grpc.Serve(lis); err != nil {
+	if err := s.grpc.Serve(&limitedListener{Listener: lis, most: int64(s.limits.conns)}); err != nil {
 		return fmt.Errorf("serve gRPC: %w", err)
 	}
 	return nil

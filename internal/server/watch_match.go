@@ -31,7 +31,7 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 		return err
 	}
 	defer unwatch()
-	state, err := m.referee.Peek(ctx, reader(ctx), id)
+	state, err := m.peek(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -43,6 +43,15 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 	}
 	w := &watch{service: m, stream: stream, hint: hint, id: id, at: at, writer: eventWriter{referee: m.referee}}
 	return w.run(ctx, state)
+}
+
+// peek returns a match as it stands, to a watch.
+func (m *matchService) peek(ctx context.Context, id referee.ID) (state *referee.State, err error) {
+	err = m.admission.read(ctx, func() (err error) {
+		state, err = m.referee.Peek(ctx, reader(ctx), id)
+		return err
+	})
+	return state, err
 }
 
 // watch is one stream of a match's events.
@@ -92,7 +101,7 @@ func (w *watch) run(ctx context.Context, state *referee.State) error {
 			}
 		}
 		var err error
-		if state, err = w.service.referee.Peek(ctx, reader(ctx), w.id); err != nil {
+		if state, err = w.service.peek(ctx, w.id); err != nil {
 			return err
 		}
 	}
@@ -122,7 +131,11 @@ func (w *watch) sendLog(ctx context.Context, game int, seq *int, last int) error
 		} else if game == 0 {
 			return nil
 		}
-		events, err := w.service.referee.Events(ctx, w.id, game, *seq+1, limit)
+		var events []referee.Event
+		err := w.service.admission.read(ctx, func() (err error) {
+			events, err = w.service.referee.Events(ctx, w.id, game, *seq+1, limit)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -162,9 +162,11 @@ const (
 	//	{"reason": "COMPENSATION_REFUSED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_COMPENSATION_REFUSED ErrorReason = 31
 	// RESOURCE_EXHAUSTED: a limit of the server is reached; RetryInfo says when
-	// to try again.
+	// to try again. `limit`, where it is told, is the one: `replica` (calls of this
+	// kind at work), `platform` (calls of the caller's platform at work), `rate`
+	// (its calls a second), `queries`, `exports` or `streams`. Nothing was tried.
 	//
-	//	{"reason": "OVERLOADED", "domain": "referee.v1"}
+	//	{"reason": "OVERLOADED", "domain": "referee.v1", "metadata": {"limit": "rate"}}
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 32
 	// INTERNAL: a fault of the server; its log has the request id.
 	//

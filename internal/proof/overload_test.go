@@ -1,0 +1,206 @@
+package proof
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	refereev1 "referee.example/proto/referee/v1"
+)
+
+var (
+	overloadFor    = flag.Duration("overload-for", 2*time.Second, "how long each part of TestOverload takes")
+	overloadTimes  = flag.Float64("overload-times", 4, "how many times the capacity is asked for")
+	overloadStrict = flag.Bool("overload-strict", false, "whether calls that are answered too late fail the test")
+	overloadTables = flag.Int("overload-tables", 400, "games that are played at once")
+)
+
+// callers is how many make calls one after the other while capacity is measured,
+// over so many connections: one alone has a limit of streams, at which calls wait in
+// the client.
+const callers, overloadConns = 64, 16
+
+// TestOverload asks a replica, a process of its own, for four times what it was
+// measured to carry, half of it moves, the rest reads and queries. Calls come when they
+// are due, whether or not others were answered. What is accepted is answered within
+// its deadline, the rest refused with a delay, and afterwards all is as before.
+func TestOverload(t *testing.T) {
+	h := newHouse(t)
+	h.ctx = withLimit(t, limit+10**overloadFor)
+	s := h.processes(1)[0]
+	o := &overload{house: h, idle: make(chan *refereev1.Game, *overloadTables)}
+	for range overloadConns {
+		o.conns = append(o.conns, h.dial(s.h.config.Listen))
+	}
+	rules := h.ruleset(o.conns[0], "7club-standard", func(r *refereev1.Ruleset) {
+		untimed(r)
+		r.DrawOffers = &refereev1.DrawOfferRules{Unlimited: true}
+	})
+	together(t, callers, func(i int) error {
+		for n := i; n < *overloadTables; n += callers {
+			o.idle <- h.newGame(o.conns[i%overloadConns], rules)
+		}
+		return nil
+	})
+	var before, during, after tally
+	o.closed(&before)
+	capacity := float64(before.accepted()) / overloadFor.Seconds()
+	behind := o.open(&during, capacity**overloadTimes)
+	begun := time.Now()
+	for { // until one in a row of moves and reads waits no longer than a quiet one may
+		var probe tally
+		o.one(&probe, 0, true)
+		o.one(&probe, 2, true)
+		if probe.accepted() == 2 && probe.worst() < time.Second {
+			break
+		}
+		must(t, h.ctx.Err())
+	}
+	recovered := time.Since(begun)
+	o.closed(&after)
+	asked := during.accepted() + int(during.refused.Load()+during.late.Load()) + len(during.faults)
+	t.Logf("capacity %.0f calls/s; asked for %.1f times that (%d calls, the generator %v behind at the end): accepted %.0f/s, refused %.0f %%, too late %d; "+
+		"accepted p99 %v (before: %v); recovered after %v to %.0f %%",
+		capacity, float64(asked)/overloadFor.Seconds()/capacity, asked, behind.Round(time.Millisecond),
+		float64(during.accepted())/overloadFor.Seconds(), 100*float64(during.refused.Load())/float64(max(1, asked)), during.late.Load(),
+		p99(during.took), p99(before.took), recovered.Round(time.Millisecond), 100*float64(after.accepted())/float64(before.accepted()))
+	if after.refused.Load() > 0 || before.refused.Load() > 0 {
+		t.Errorf("without overload %d and %d calls were refused", before.refused.Load(), after.refused.Load())
+	}
+	for _, part := range []*tally{&before, &during, &after} {
+		for _, fault := range part.faults[:min(len(part.faults), 5)] {
+			t.Error(fault)
+		}
+	}
+	if during.accepted() == 0 || during.refused.Load() == 0 {
+		t.Errorf("under overload %d calls were accepted and %d refused", during.accepted(), during.refused.Load())
+	}
+	if *overloadStrict && during.late.Load()+after.late.Load() > 0 {
+		t.Errorf("%d calls under overload and %d after it were answered too late", during.late.Load(), after.late.Load())
+	}
+	h.consistent()
+}
+
+// overload is what TestOverload calls with.
+type overload struct {
+	*house
+	conns []*replica
+	idle  chan *refereev1.Game // games that wait for their next move
+}
+
+// tally is what became of calls.
+type tally struct {
+	mu      sync.Mutex
+	took    []time.Duration // of those that were accepted
+	faults  []error         // answers that overload does not explain
+	refused atomic.Int64
+	late    atomic.Int64 // not answered within their deadline
+}
+
+func (t *tally) accepted() int { return len(t.took) }
+
+func (t *tally) worst() (most time.Duration) {
+	for _, took := range t.took {
+		most = max(most, took)
+	}
+	return most
+}
+
+// closed makes calls one after the other, as players do that wait for answers.
+func (o *overload) closed(t *tally) {
+	end := time.Now().Add(*overloadFor)
+	var running sync.WaitGroup
+	for i := range callers {
+		running.Go(func() {
+			for n := i; time.Now().Before(end); n++ {
+				o.one(t, n, true)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// open makes so many calls a second, and returns how late the last one was made.
+func (o *overload) open(t *tally, perSecond float64) (behind time.Duration) {
+	begun := time.Now()
+	var running sync.WaitGroup
+	for n := range int(perSecond * overloadFor.Seconds()) {
+		due := begun.Add(time.Duration(float64(n) / perSecond * float64(time.Second)))
+		if behind = time.Since(due); behind < 0 {
+			_ = awaitInstant(o.ctx, -behind)
+		}
+		running.Go(func() { o.one(t, n, false) })
+	}
+	running.Wait()
+	return behind
+}
+
+// one makes the nth call: every second is a move, every fourth each a read and a
+// query of the history. Where all games wait for an answer, and the caller does not
+// wait, it is a read.
+func (o *overload) one(t *tally, n int, wait bool) {
+	ctx, cancel := context.WithTimeout(o.as("east"), 5*time.Second)
+	defer cancel()
+	var game *refereev1.Game
+	switch {
+	case n%2 == 0 && wait:
+		game = <-o.idle
+	case n%2 == 0:
+		select {
+		case game = <-o.idle:
+		default:
+		}
+	}
+	r := o.conns[n%len(o.conns)]
+	begun := time.Now()
+	var err error
+	switch {
+	case game != nil:
+		err = o.move(ctx, r, game)
+	case n%4 == 1:
+		_, err = r.audit.ListMatches(ctx, &refereev1.ListMatchesRequest{PageSize: 10})
+	default:
+		_, err = r.rules.GetRuleset(ctx, &refereev1.GetRulesetRequest{RulesetId: "7club-standard"})
+	}
+	took := time.Since(begun)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err == nil:
+		t.took = append(t.took, took)
+	case status.Code(err) == codes.ResourceExhausted && reasonOf(err) == "OVERLOADED" && retryDelay(err) > 0:
+		t.refused.Add(1)
+	case status.Code(err) == codes.DeadlineExceeded:
+		t.late.Add(1)
+	default:
+		t.faults = append(t.faults, fmt.Errorf("after %v: %w", took, err))
+	}
+}
+
+// move offers a draw or takes the offer back: like a ply a change of one game,
+// which any position bears for ever.
+func (o *overload) move(ctx context.Context, r *replica, game *refereev1.Game) error {
+	var change *refereev1.Change
+	var err error
+	if game.DrawOfferedBy == nil {
+		change, err = call(ctx, r, offering(game, 0))
+	} else {
+		seat := uint32(0)
+		change, err = call(ctx, r, &refereev1.WithdrawDrawRequest{MatchId: game.GetMatchId(), Game: game.GetGame(),
+			RequestId: newID(), ExpectedSeq: game.GetNextSeq(), Seat: &seat})
+	}
+	switch status.Code(err) {
+	case codes.OK:
+		o.idle <- change.GetGame()
+	case codes.ResourceExhausted:
+		o.idle <- game // nothing was tried
+	} // of any other nobody knows: the game is left alone
+	return err
+}
