@@ -1,0 +1,106 @@
+package check
+
+import "time"
+
+const (
+	// grace is how long after a deadline nobody acts on the expiry.
+	grace = 250 * time.Millisecond
+	// prompt is how soon after the grace an expiry is adjudicated.
+	prompt = time.Second
+)
+
+// expiries checks that each expiry stands at the deadline that clients had been
+// told, was adjudicated after the grace and within a second of its end, and that
+// no ply arrived after the deadline that it had.
+func (c *checker) expiries(m *Match) {
+	deadlines := c.deadlines(m)
+	for game, log := range m.Logs {
+		for i := range log {
+			e := &log[i]
+			told, known := deadlines[place{game, e.Seq - 1}]
+			switch e.Kind {
+			case kindExpired:
+				c.expired(m, e, told, known)
+			case kindPly:
+				if known && e.Time.After(told) {
+					c.broken(Timely, m.ID, "ply %d of game %d arrived %s after its deadline", e.Ply, game, e.Time.Sub(told))
+				}
+			}
+		}
+	}
+}
+
+// place is after an event of a game.
+type place struct{ game, seq int }
+
+// deadlines are those that clients were told, by where the game stood.
+func (c *checker) deadlines(m *Match) map[place]time.Time {
+	deadlines := map[place]time.Time{}
+	for _, call := range c.calls[m.ID] {
+		v := call.View
+		if call.Outcome != Acknowledged || v.Deadline.IsZero() || v.NextSeq == 0 {
+			continue
+		}
+		at := place{v.Game, v.NextSeq - 1}
+		if other, ok := deadlines[at]; ok && !other.Equal(v.Deadline) {
+			c.broken(Timely, m.ID, "after event %d of game %d two deadlines were told: %s and %s", at.seq, at.game, stamp(other), stamp(v.Deadline))
+		}
+		deadlines[at] = v.Deadline
+	}
+	return deadlines
+}
+
+func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
+	c.Expiries++
+	if known {
+		c.DeadlinesTold++
+		if !e.Time.Equal(told) {
+			c.broken(Timely, m.ID, "event %d of game %d, an expiry, is of %s; the deadline was %s", e.Seq, e.Game, stamp(e.Time), stamp(told))
+		}
+	}
+	due := e.Time.Add(grace)
+	if e.Committed.Before(due) {
+		c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s after its deadline, within the grace", e.Seq, e.Game, e.Committed.Sub(e.Time))
+	}
+	if !e.Committed.After(due.Add(prompt)) {
+		return
+	}
+	if c.excused(Span{e.Time, e.Committed}, Span{due, due.Add(prompt)}) {
+		c.Excused++
+		return
+	}
+	c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s after the end of its grace", e.Seq, e.Game, e.Committed.Sub(due))
+}
+
+// excused reports whether no replica was whole during the second in which an
+// expiry was due, or the machine itself stood still.
+func (c *checker) excused(_, due Span) bool {
+	for _, stall := range c.history.Stalls {
+		if stall.overlaps(due) {
+			return true
+		}
+	}
+	whole := make([]bool, c.history.Replicas)
+	for i := range whole {
+		whole[i] = true
+	}
+	for _, down := range c.history.Down {
+		if !down.overlaps(due) {
+			continue
+		}
+		if down.Replica == AllReplicas {
+			return true
+		}
+		whole[down.Replica] = false
+	}
+	for _, w := range whole {
+		if w {
+			return false
+		}
+	}
+	return true
+}
+
+func (s Span) overlaps(other Span) bool {
+	return !s.From.After(other.Until) && !other.From.After(s.Until)
+}
