@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,8 +56,11 @@ func (b *batch) run(ctx context.Context) (Summary, []check.Violation, error) {
 	}
 	history, err := b.play(ctx)
 	var violations []check.Violation
-	if err == nil {
-		violations, err = b.check(ctx, history)
+	if ctx.Err() == nil {
+		// A service that plays on no more may have broken its promises before.
+		var unchecked error
+		violations, unchecked = b.check(ctx, history, err == nil)
+		err = errors.Join(err, unchecked)
 	}
 	err = errors.Join(err, b.end())
 	if err == nil && len(violations) == 0 {
@@ -101,7 +103,7 @@ func (b *batch) prepare(ctx context.Context) error {
 		}
 	}
 	calls := &counter{}
-	if b.access, err = dial(b.replicas, calls, b.recorder); err != nil {
+	if b.access, err = dial(b.replicas, calls, b.recorder, b.options.Patience); err != nil {
 		return err
 	}
 	return b.listPresets(ctx)
@@ -309,24 +311,6 @@ func tokenList() []token {
 		list = append(list, token{Name: name, Platform: platform, Scopes: []string{scope}, SHA256: hex.EncodeToString(digest[:])})
 	}
 	return list
-}
-
-// keep writes down what led to violations.
-func (b *batch) keep(violations []check.Violation) error {
-	if err := writeFile(filepath.Join(b.dir, "violations.json"), violations); err != nil {
-		return err
-	}
-	file, err := os.Create(filepath.Join(b.dir, "calls.jsonl"))
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(file)
-	for _, c := range b.recorder.calls {
-		if err == nil {
-			err = encoder.Encode(c)
-		}
-	}
-	return errors.Join(err, file.Close())
 }
 
 // locked is a writer for several writers.

@@ -23,8 +23,8 @@ import (
 const (
 	// callTimeout bounds one call; what was not answered by then is sent again.
 	callTimeout = 2 * time.Second
-	// answerLimit bounds how long a request is sent again.
-	answerLimit = 2 * time.Minute
+	// defaultPatience is how long a request is sent again, unless Options say.
+	defaultPatience = 2 * time.Minute
 )
 
 // seat of the service's tokens; each secret is its own name.
@@ -43,10 +43,11 @@ type access struct {
 	audit    []refereev1.AuditServiceClient
 	calls    *counter
 	recorder *recorder
+	patience time.Duration
 }
 
-func dial(replicas []*replica, calls *counter, r *recorder) (*access, error) {
-	a := &access{calls: calls, recorder: r}
+func dial(replicas []*replica, calls *counter, r *recorder, patience time.Duration) (*access, error) {
+	a := &access{calls: calls, recorder: r, patience: patience}
 	for _, replica := range replicas {
 		conn, err := grpc.NewClient("passthrough:///"+replica.clients.addr(),
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -170,7 +171,7 @@ func (a *access) once(ctx context.Context, client, at int, request proto.Message
 	return change, err
 }
 
-// errUnanswered ends a run in which a request got no answer for answerLimit.
+// errUnanswered ends a run in which a request got no answer within the patience.
 var errUnanswered = errors.New("no replica answered")
 
 // again reports whether a call that failed so is made again.
@@ -196,7 +197,7 @@ func (a *access) persist(ctx context.Context, client int, dice *rand.Rand, reque
 
 // insist makes a call at one replica after the other until it has an answer.
 func insist[T any](ctx context.Context, a *access, dice *rand.Rand, call func(context.Context, int) (T, error)) (T, error) {
-	deadline := time.Now().Add(answerLimit)
+	deadline := time.Now().Add(a.patience)
 	first := dice.IntN(len(a.match))
 	for at := first; ; at++ {
 		answer, err := call(ctx, at%len(a.match))

@@ -31,7 +31,7 @@ func startPostgres(ctx context.Context) (*postgres, error) {
 		err = server.Restart(ctx)
 	}
 	if err != nil {
-		_ = p.close(false)
+		_ = p.close()
 		return nil, err
 	}
 	return p, nil
@@ -82,16 +82,16 @@ func (p *postgres) with(ctx context.Context, database string, work func(*pgx.Con
 	return work(conn)
 }
 
-// close stops the server; its folder is kept if there is something to be seen in it.
-func (p *postgres) close(keep bool) error {
+// close stops the server and removes its folder, which this run has made.
+func (p *postgres) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	err := p.server.Stop()
-	if err != nil || keep {
+	if err != nil {
 		return err
 	}
 	if err := os.RemoveAll(p.server.DataDir()); err != nil {
-		return fmt.Errorf("removing the database that this run made: %w", err)
+		return fmt.Errorf("removing the data folder: %w", err)
 	}
 	return nil
 }

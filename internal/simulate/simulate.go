@@ -36,6 +36,9 @@ type Options struct {
 	Resume bool
 	// Progress gets a line a batch and, now and then, one within.
 	Progress io.Writer
+	// Patience is how long a request is sent again before the run fails; zero for
+	// two minutes.
+	Patience time.Duration
 	// Habits are how the players play; zero for DefaultHabits.
 	Habits Habits
 }
@@ -66,14 +69,17 @@ func (o Options) Validate() error {
 const stateFile = "state.json"
 
 // Run plays all batches that are not done yet and returns the report of all. It
-// returns ErrBroken with the report if a promise was broken; the batch's history
-// is then kept in Dir.
+// returns ErrBroken with the report if a promise was broken; what clients were told
+// and what the database holds is then kept in Dir.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if o.Habits == (Habits{}) {
 		o.Habits = DefaultHabits()
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
 	}
 	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	err = runBatches(ctx, o, pg, report)
-	return report, errors.Join(err, pg.close(errors.Is(err, ErrBroken)))
+	return report, errors.Join(err, pg.close())
 }
 
 // ErrBroken means that the checker found a broken promise.
@@ -100,13 +106,17 @@ func runBatches(ctx context.Context, o Options, pg *postgres, report *Report) er
 		b := &batch{options: o, seed: seed, size: size, postgres: pg}
 		summary, violations, err := b.run(ctx)
 		if err != nil {
-			return fmt.Errorf("batch of seed %d: %w", seed, err)
+			err = fmt.Errorf("batch of seed %d: %w", seed, err)
+		}
+		if len(violations) > 0 {
+			report.add(summary)
+			report.Violations = append(report.Violations, violations...)
+			return errors.Join(ErrBroken, err, b.keep(ctx, violations), report.save(o.Dir))
+		}
+		if err != nil {
+			return err
 		}
 		report.add(summary)
-		if len(violations) > 0 {
-			report.Violations = append(report.Violations, violations...)
-			return errors.Join(ErrBroken, b.keep(violations), report.save(o.Dir))
-		}
 		if err := report.save(o.Dir); err != nil {
 			return err
 		}

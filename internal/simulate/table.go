@@ -205,11 +205,14 @@ func (t *table) look(ctx context.Context) (*refereev1.Game, error) {
 	return game, nil
 }
 
-// refresh reads where match and game stand.
+// refresh reads where match and game stand, and goes on from there even where
+// that is less than was told before: what that means is for the checker.
 func (t *table) refresh(ctx context.Context) error {
-	if _, err := t.look(ctx); err != nil {
+	game, err := t.look(ctx)
+	if err != nil {
 		return err
 	}
+	t.game = game
 	got, err := insist(ctx, t.access, t.dice, func(ctx context.Context, at int) (*refereev1.GetMatchResponse, error) {
 		return read(ctx, t.access, platformToken, func(ctx context.Context) (*refereev1.GetMatchResponse, error) {
 			return t.access.match[at].GetMatch(ctx, &refereev1.GetMatchRequest{MatchId: t.match.GetMatchId()})

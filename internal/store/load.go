@@ -10,7 +10,9 @@ import (
 const (
 	sqlLoad = `
 SELECT s.version, s.state,
-	h.beat_at IS NULL OR clock_timestamp() - h.beat_at > interval '3 seconds',
+	h.beat_at IS NULL OR clock_timestamp() - h.beat_at > interval '3 seconds'
+		OR coalesce(s.deadline, 'infinity') <= clock_timestamp() - interval '250 milliseconds'
+			AND h.beat_at < clock_timestamp() - interval '250 milliseconds',
 	ARRAY (SELECT o.from_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
 	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at)
 FROM match_states s CROSS JOIN heartbeat h
@@ -20,7 +22,9 @@ WHERE s.match_id = $1`
 
 // Load returns a match as it was committed last, with the outages that concern
 // its running turn. Nobody may judge an expiry before a gap in the heartbeat is
-// recorded, so it beats first if no replica has for too long. It returns
+// recorded, so it beats first if no replica has for too long; and, where a turn
+// has expired, if none has since the last deadline that may be judged: an outage
+// that is recorded later must not reach back before it. It returns
 // referee.ErrNotFound if there is no such match.
 func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error) {
 	for {
@@ -34,7 +38,7 @@ func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error)
 	}
 }
 
-// load is Load without regard to the heartbeat; silent tells that it is old.
+// load is Load without regard to the heartbeat; silent tells that it is too old.
 func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded, silent bool, err error) {
 	var version int64
 	var snapshot []byte

@@ -58,6 +58,12 @@ func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
 			c.broken(Timely, m.ID, "event %d of game %d, an expiry, is of %s; the deadline was %s", e.Seq, e.Game, stamp(e.Time), stamp(told))
 		}
 	}
+	for _, outage := range c.record.Outages {
+		if outage.From.Before(e.Time) && !outage.Until.Before(e.Time) {
+			c.broken(Timely, m.ID, "event %d of game %d, an expiry, is of %s, in the outage from %s until %s, which had paused its clock",
+				e.Seq, e.Game, stamp(e.Time), stamp(outage.From), stamp(outage.Until))
+		}
+	}
 	due := e.Time.Add(grace)
 	if e.Committed.Before(due) {
 		c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s after its deadline, within the grace", e.Seq, e.Game, e.Committed.Sub(e.Time))
@@ -65,7 +71,7 @@ func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
 	if !e.Committed.After(due.Add(prompt)) {
 		return
 	}
-	if c.excused(Span{e.Time, e.Committed}, Span{due, due.Add(prompt)}) {
+	if c.excused(Span{due, due.Add(prompt)}) {
 		c.Excused++
 		return
 	}
@@ -74,7 +80,7 @@ func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
 
 // excused reports whether no replica was whole during the second in which an
 // expiry was due, or the machine itself stood still.
-func (c *checker) excused(_, due Span) bool {
+func (c *checker) excused(due Span) bool {
 	for _, stall := range c.history.Stalls {
 		if stall.overlaps(due) {
 			return true

@@ -19,6 +19,8 @@ type Record struct {
 	Entries []Entry
 	Root    []byte
 	Queued  int
+	// Outages are the times on record in which no replica was alive.
+	Outages []Span
 }
 
 // Entry is an entry of the log of finished games.
@@ -114,6 +116,7 @@ SELECT match_id::text, game, compensates, payer, payee, amount, why
 FROM settlement_lines ORDER BY match_id, game, compensates, line`
 	sqlCreators = `SELECT request_id::text, match_id::text FROM create_requests`
 	sqlEntries  = `SELECT position, match_id::text, game, head_hash FROM log_entries ORDER BY position`
+	sqlOutages  = `SELECT from_at, until_at FROM outages ORDER BY until_at`
 	sqlHead     = `SELECT root, (SELECT count(*) FROM finished_games)::integer FROM log_head`
 )
 
@@ -246,6 +249,14 @@ func (r *Record) loadLog(ctx context.Context, conn *pgx.Conn) error {
 		entry := e
 		entry.Head = append([]byte(nil), e.Head...)
 		r.Entries = append(r.Entries, entry)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var outage Span
+	err = each(ctx, conn, sqlOutages, []any{&outage.From, &outage.Until}, func() error {
+		r.Outages = append(r.Outages, outage)
 		return nil
 	})
 	if err != nil {
