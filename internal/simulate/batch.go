@@ -39,6 +39,7 @@ type batch struct {
 	recorder *recorder
 	presets  []*refereev1.Ruleset
 	log      *os.File
+	done     []carriedOut
 	summary  Summary
 }
 
@@ -158,13 +159,13 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	defer stop()
 	s := &saboteur{
 		plan: NewPlan(b.seed, b.options.Rates, b.options.Replicas), replicas: b.replicas, postgres: b.postgres,
-		calls: b.access.calls, counts: b.summary.Faults,
+		calls: b.access.calls,
 	}
 	var background, watching sync.WaitGroup
 	faulting, stopFaults := context.WithCancel(playing)
 	defer stopFaults()
 	background.Go(func() { s.run(faulting) })
-	stalls := &stallMeter{}
+	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
@@ -177,6 +178,10 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	stop()
 	background.Wait()
 	watching.Wait()
+	b.done = s.done
+	for _, f := range s.done {
+		b.summary.Faults[f.Kind]++
+	}
 	for _, r := range b.replicas {
 		b.summary.ShiftedStarts += r.shifted
 	}
@@ -323,32 +328,4 @@ func (l *locked) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.Write(p)
-}
-
-// stallMeter notes when the machine did not run this process in time.
-type stallMeter struct{ spans []check.Span }
-
-const (
-	stallTick = 20 * time.Millisecond
-	// stallLimit is what a tick may be late: the service's promises of a second
-	// leave room for that much.
-	stallLimit = 150 * time.Millisecond
-)
-
-func (s *stallMeter) run(ctx context.Context) {
-	ticker := time.NewTicker(stallTick)
-	defer ticker.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		at := time.Now()
-		if at.Sub(last) > stallTick+stallLimit {
-			s.spans = append(s.spans, check.Span{From: last, Until: at})
-		}
-		last = at
-	}
 }

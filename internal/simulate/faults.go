@@ -23,9 +23,15 @@ type saboteur struct {
 
 	running sync.WaitGroup
 	mu      sync.Mutex
-	counts  map[Kind]int
+	done    []carriedOut
 	down    []check.Outage
 	err     error
+}
+
+// carriedOut is a fault and when it was there.
+type carriedOut struct {
+	Fault
+	From, Until time.Time
 }
 
 // run carries faults out until ctx ends, and returns when the last is over and
@@ -51,7 +57,7 @@ func (s *saboteur) carryOut(ctx context.Context, f Fault) {
 	err := s.effect(ctx, f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts[f.Kind]++
+	s.done = append(s.done, carriedOut{f, from, time.Now()})
 	outage := check.Outage{Span: check.Span{From: from, Until: time.Now().Add(recovery)}, Replica: f.Replica}
 	if f.Kind == Crash {
 		outage.Replica = check.AllReplicas

@@ -97,6 +97,7 @@ func (b *batch) count(history *check.History, record *check.Record, result *chec
 	s.FeedEntries = len(history.Feed)
 	s.Events, s.Settlements, s.WatchedEvents = result.Events, result.Settlements, result.Watched
 	s.Expiries, s.DeadlinesTold, s.Excused = result.Expiries, result.DeadlinesTold, result.Excused
+	s.StalledExpiries = result.Stalled
 	s.Linearized, s.Undecided = result.Linearized, result.Undecided
 	for _, m := range record.Matches {
 		b.countMatch(m)

@@ -27,9 +27,11 @@ FROM events ORDER BY match_id, game, seq`,
 	"log_entries":      `SELECT * FROM log_entries ORDER BY position`,
 }
 
-// keep writes down what led to violations: these, every call, and the tables.
+// keep writes down what led to violations: these, the faults that were
+// carried out, every call, and the tables.
 func (b *batch) keep(ctx context.Context, violations []check.Violation) error {
-	err := errors.Join(writeFile(filepath.Join(b.dir, "violations.json"), violations), b.keepCalls())
+	err := errors.Join(writeFile(filepath.Join(b.dir, "violations.json"), violations),
+		writeFile(filepath.Join(b.dir, "faults.json"), b.done), b.keepCalls())
 	return errors.Join(err, b.postgres.with(ctx, b.database, func(conn *pgx.Conn) error {
 		for table, query := range keptTables {
 			if err := keepTable(ctx, conn, filepath.Join(b.dir, table+".csv"), query); err != nil {

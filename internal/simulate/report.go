@@ -32,34 +32,35 @@ type Settings struct {
 
 // Summary is what one batch, or all, came to. All are counts but for Seconds.
 type Summary struct {
-	Seed          uint64         `json:"seed,omitempty"`
-	Matches       int            `json:"matches"`
-	Seconds       float64        `json:"seconds"`
-	Faults        map[Kind]int   `json:"faults"`
-	ShiftedStarts int            `json:"shifted_starts"` // replicas started with a wall clock that was off
-	Calls         int            `json:"calls"`
-	Acknowledged  int            `json:"acknowledged"`
-	Replayed      int            `json:"replayed"` // of those, given again
-	Refused       map[string]int `json:"refused"`  // by reason
-	Unanswered    int            `json:"unanswered"`
-	Plies         int            `json:"plies"`
-	ServerPlies   int            `json:"server_plies"`
-	Events        int            `json:"events"`
-	Presets       map[string]int `json:"presets"` // matches; with "+short" where turns were short
-	Endings       map[string]int `json:"endings"` // games, by reason
-	Settlements   int            `json:"settlements"`
-	Compensations int            `json:"compensations"`
-	Expiries      int            `json:"expiries"`
-	DeadlinesTold int            `json:"deadlines_told"` // expiries whose deadline a client had been told
-	Excused       int            `json:"excused"`        // expiries that nobody could have adjudicated promptly
-	PausedClocks  int            `json:"paused_clocks"`
-	WatchedEvents int            `json:"watched_events"`
-	WatchStreams  int            `json:"watch_streams"`
-	FeedEntries   int            `json:"feed_entries"`
-	Linearized    int            `json:"linearized_operations"`
-	Undecided     int            `json:"undecided_matches"` // whose linearizability took too long to decide
-	Verified      int            `json:"verified_matches"`  // by VerifyGame
-	Stalls        int            `json:"stalls"`            // times that the machine did not run the clients
+	Seed            uint64         `json:"seed,omitempty"`
+	Matches         int            `json:"matches"`
+	Seconds         float64        `json:"seconds"`
+	Faults          map[Kind]int   `json:"faults"`
+	ShiftedStarts   int            `json:"shifted_starts"` // replicas started with a wall clock that was off
+	Calls           int            `json:"calls"`
+	Acknowledged    int            `json:"acknowledged"`
+	Replayed        int            `json:"replayed"` // of those, given again
+	Refused         map[string]int `json:"refused"`  // by reason
+	Unanswered      int            `json:"unanswered"`
+	Plies           int            `json:"plies"`
+	ServerPlies     int            `json:"server_plies"`
+	Events          int            `json:"events"`
+	Presets         map[string]int `json:"presets"` // matches; with "+short" where turns were short
+	Endings         map[string]int `json:"endings"` // games, by reason
+	Settlements     int            `json:"settlements"`
+	Compensations   int            `json:"compensations"`
+	Expiries        int            `json:"expiries"`
+	DeadlinesTold   int            `json:"deadlines_told"`   // expiries whose deadline a client had been told
+	Excused         int            `json:"excused"`          // expiries that came late when no replica was whole
+	StalledExpiries int            `json:"stalled_expiries"` // late while the machine was too slow
+	PausedClocks    int            `json:"paused_clocks"`
+	WatchedEvents   int            `json:"watched_events"`
+	WatchStreams    int            `json:"watch_streams"`
+	FeedEntries     int            `json:"feed_entries"`
+	Linearized      int            `json:"linearized_operations"`
+	Undecided       int            `json:"undecided_matches"` // whose linearizability took too long to decide
+	Verified        int            `json:"verified_matches"`  // by VerifyGame
+	Stalls          int            `json:"stalls"`            // times that the machine was too slow for promises of a second
 }
 
 func openReport(o Options) (*Report, error) {
@@ -125,10 +126,11 @@ func (s *Summary) counts() []named {
 		{"without an answer", &s.Unanswered}, {"plies", &s.Plies}, {"of these by the server", &s.ServerPlies}, {"events", &s.Events},
 		{"settlements", &s.Settlements}, {"of these compensations", &s.Compensations},
 		{"expiries", &s.Expiries}, {"of these with a deadline that was told", &s.DeadlinesTold},
-		{"of these late while nobody could act", &s.Excused}, {"clocks paused for an outage", &s.PausedClocks},
+		{"of these late while no replica was whole", &s.Excused},
+		{"of these late while the machine was slow", &s.StalledExpiries}, {"clocks paused for an outage", &s.PausedClocks},
 		{"events watched", &s.WatchedEvents}, {"streams it took", &s.WatchStreams}, {"feed entries", &s.FeedEntries},
 		{"operations linearized", &s.Linearized}, {"matches undecided", &s.Undecided},
-		{"matches verified by the service too", &s.Verified}, {"stalls of the machine", &s.Stalls},
+		{"matches verified by the service too", &s.Verified}, {"times that the machine was slow", &s.Stalls},
 	}
 }
 

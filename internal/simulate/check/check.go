@@ -33,9 +33,9 @@ type Result struct {
 	// What was checked.
 	Acknowledgements, Events, Endings, Settlements, Watched, Linearized int
 	// Expiries are those adjudicated, DeadlinesTold those among them whose
-	// deadline a client had been told, and Excused those that nobody could have
-	// adjudicated promptly.
-	Expiries, DeadlinesTold, Excused int
+	// deadline a client had been told. Excused are those that came late when no
+	// replica was whole, Stalled those when the machine was too slow.
+	Expiries, DeadlinesTold, Excused, Stalled int
 	// Undecided are the matches whose linearizability could not be decided in time.
 	Undecided int
 }

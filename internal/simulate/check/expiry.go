@@ -71,21 +71,30 @@ func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
 	if !e.Committed.After(due.Add(prompt)) {
 		return
 	}
-	if c.excused(Span{due, due.Add(prompt)}) {
+	switch second := (Span{due, due.Add(prompt)}); {
+	case c.excused(second):
 		c.Excused++
 		return
+	case c.stalled(second):
+		c.Stalled++
+		return
 	}
-	c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s after the end of its grace", e.Seq, e.Game, e.Committed.Sub(due))
+	c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s, %s after the end of its grace", e.Seq, e.Game, stamp(e.Committed), e.Committed.Sub(due))
 }
 
-// excused reports whether no replica was whole during the second in which an
-// expiry was due, or the machine itself stood still.
-func (c *checker) excused(due Span) bool {
+// stalled reports whether the machine was slow in a second.
+func (c *checker) stalled(second Span) bool {
 	for _, stall := range c.history.Stalls {
-		if stall.overlaps(due) {
+		if stall.overlaps(second) {
 			return true
 		}
 	}
+	return false
+}
+
+// excused reports whether no replica was whole during the second in which an
+// expiry was due.
+func (c *checker) excused(due Span) bool {
 	whole := make([]bool, c.history.Replicas)
 	for i := range whole {
 		whole[i] = true

@@ -18,8 +18,8 @@ type History struct {
 	Down []Outage
 	// Replicas is how many there are, numbered from 0.
 	Replicas int
-	// Stalls are times in which the clients' own machine did not run them: nothing
-	// that had to be prompt then is held against the service.
+	// Stalls are times in which the machine was too slow for anything to be prompt,
+	// which is not held against the service.
 	Stalls []Span
 }
 
