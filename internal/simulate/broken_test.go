@@ -155,7 +155,7 @@ var broken = []struct {
 			{"internal/referee/decide.go", "d.expire(deadline)", "d.expire(d.env.Now)", 1},
 			{"internal/referee/evolve.go", "if !running || deadline != e.Time {", "if !running || deadline > e.Time {", 1},
 		},
-		habits:   simulate.Habits{Short: 1, Idle: 4, MostPlies: 20},
+		habits:   simulate.Habits{Short: 1, Idle: 4, MostPlies: 8},
 		promises: []string{check.Timely},
 	},
 	{
@@ -165,7 +165,7 @@ var broken = []struct {
 			{"internal/referee/decide.go", "d.After = deadline + clock.Grace", "d.After = deadline", 1},
 			{"internal/store/sweep.go", "interval '250 milliseconds'", "interval '0 milliseconds'", 2},
 		},
-		habits:   simulate.Habits{Short: 1, Idle: 4, MostPlies: 20},
+		habits:   simulate.Habits{Short: 1, Idle: 4, MostPlies: 8},
 		promises: []string{check.Timely},
 	},
 	{

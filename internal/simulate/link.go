@@ -113,7 +113,7 @@ func (l *link) pass(to io.Writer, piece []byte, answers bool) bool {
 	lag := l.lag
 	l.mu.Unlock()
 	if lag > 0 {
-		time.Sleep(lag)
+		<-time.After(lag)
 	}
 	for {
 		l.mu.Lock()

@@ -28,19 +28,17 @@ func (c *checker) acknowledged(m *Match) {
 }
 
 // told checks that an event stands in the log as somebody was told of it.
-func (c *checker) told(m *Match, promise string, e Event) bool {
+func (c *checker) told(m *Match, promise string, e Event) {
 	log := m.Logs[e.Game]
 	if e.Seq < 1 || e.Seq > len(log) {
 		c.broken(promise, m.ID, "event %d of game %d was told and is not stored", e.Seq, e.Game)
-		return false
+		return
 	}
 	stored := &log[e.Seq-1]
 	if stored.hash() != e.Hash || stored.Kind != e.Kind || stored.Ply != e.Ply || !stored.Time.Equal(e.Time) {
 		c.broken(promise, m.ID, "event %d of game %d was told as kind %d, ply %d, hash %x and is stored as kind %d, ply %d, hash %x",
 			e.Seq, e.Game, e.Kind, e.Ply, e.Hash, stored.Kind, stored.Ply, stored.hash())
-		return false
 	}
-	return true
 }
 
 // head checks that the head that was told is the hash at its seq.

@@ -86,13 +86,13 @@ func (c *checker) linear(m *Match) {
 		}
 	}
 	const forever = int64(1) << 62
-	made := c.places(m)
+	made := m.places()
 	first := map[string]bool{}
 	for _, call := range c.calls[m.ID] {
 		first[call.RequestID] = first[call.RequestID] || call.Outcome == Acknowledged && !call.Replayed
 	}
 	for _, call := range c.calls[m.ID] {
-		o, ok := c.operation(m, t, call, made, first)
+		o, ok := t.operation(call, made, first)
 		if !ok {
 			continue
 		}
@@ -118,8 +118,8 @@ func (c *checker) linear(m *Match) {
 	}
 }
 
-// places are the commits that requests made.
-func (c *checker) places(m *Match) map[string]place {
+// places are the events that requests made.
+func (m *Match) places() map[string]place {
 	made := map[string]place{}
 	for game, log := range m.Logs {
 		for i := range log {
@@ -132,7 +132,7 @@ func (c *checker) places(m *Match) map[string]place {
 }
 
 // operation is what a call did to the register; false where it says nothing.
-func (c *checker) operation(m *Match, t *timeline, call *Call, made map[string]place, first map[string]bool) (operation, bool) {
+func (t *timeline) operation(call *Call, made map[string]place, first map[string]bool) (operation, bool) {
 	at, stored := made[call.RequestID]
 	stored = stored && call.RequestID != ""
 	switch {

@@ -98,6 +98,7 @@ func patch(source, dir string) (overlay string, err error) {
 	}})
 	overlay = filepath.Join(dir, "overlay.json")
 	return overlay, errors.Join(err,
+		//nolint:gosec // a folder that this very run has made
 		os.WriteFile(changed, bytes.Replace(content, []byte(before), []byte(after), 1), 0o600),
 		os.WriteFile(added, []byte(shift), 0o600),
 		os.WriteFile(overlay, names, 0o600))
