@@ -9,7 +9,8 @@ SHELL := /bin/bash
 # The commit whose contract must not be broken.
 AGAINST ?= HEAD^
 
-# The properties of the dark chess engine that `make soak-rules` runs long.
+# The properties of the engines that `make soak-rules` runs long.
+SOAK_ARMY_CHESS := ^Test(ListedIsAccepted|SlowGenerator|PiecesConserved|RoundTrips|Replay|Tampered|NonInterference|WholeGames)$$
 SOAK_RULES := ^Test(ListedIsAccepted|PiecesConserved|RoundTrips|Replay|GamesEnd|RecordRoundTrip)$$
 
 TOOL_PACKAGES := \
@@ -30,7 +31,7 @@ run: postgres build ## start a server with its own Postgres and play one match o
 	bin/referee dev
 
 .PHONY: test
-test: postgres python ## run every test, with the race detector, beside a private Postgres
+test: postgres python chromium ## run every test, with the race detector, beside a private Postgres
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race ./...
 	go test -C deploy ./...
@@ -49,20 +50,34 @@ simulate: postgres ## play 20,000 matches while things break, and prove every pr
 	bin/referee-shifted simulate --matches 20000 --dir '$(SIMULATION)' --resume --report '$(SIMULATION)/report.txt' \
 		--faults kill=2500,crash=25000,pause=5000,cut=3000,lose=2500,lag=6000,freeze=6000
 
+.PHONY: soak-feed
+soak-feed: postgres ## settle 100,000 games while replicas and readers of the feed are killed
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -race -v -timeout 3h -run 'TestFeed$$' ./internal/proof -settlements 100000 -feed-kills 100
+
 .PHONY: soak-rules
 soak-rules: ## play 10,000 random games of every house's rules for each property of the engine
 	go test -timeout 12h ./internal/rules/banqi -run '$(SOAK_RULES)' -rapid.checks 10000 -v
+	go test -timeout 12h ./internal/rules/junqi -run '$(SOAK_ARMY_CHESS)' -rapid.checks 10000 -games 100000 -v
 
 .PHONY: fuzz-rules
 fuzz-rules: ## fuzz notation, positions, records and rulesets, an hour each
 	for target in FuzzParseAction FuzzParseState FuzzDecodeBinary FuzzParseRecord; do \
 		go test ./internal/rules/banqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
+	for target in FuzzParseChange FuzzParsePlacement FuzzParsePosition FuzzDecodeBinary FuzzParseRecord; do \
+		go test ./internal/rules/junqi -run '^$$' -fuzz "^$$target$$" -fuzztime 1h; done
 	go test ./internal/referee -run '^$$' -fuzz '^FuzzParseRules$$' -fuzztime 1h
 
 .PHONY: bench
 bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md)
 	go build -o bin/bench ./internal/bench
 	bin/bench
+
+# Two databases, of a million games and of a tenth: about 8 GB of disk.
+.PHONY: bench-history
+bench-history: postgres ## measure the queries of a history of ten million events (docs/history-benchmarks.md)
+	go build -o bin/history-bench ./internal/history/bench
+	bin/history-bench
 
 .PHONY: bench-parts
 bench-parts: postgres ## run the benchmarks of the parts beside a private Postgres
@@ -86,6 +101,19 @@ postgres: ## find the Postgres server binaries, or install them, or say how
 .PHONY: python
 python: ## find Python 3, in which the second verifier is written, or install it, or say how
 	@scripts/python.sh
+
+.PHONY: chromium
+chromium: ## find a browser, for the tests of the console, or install it, or say how
+	@scripts/chromium.sh
+
+.PHONY: screenshots
+screenshots: postgres ## take the pictures of the console in docs/console
+	scripts/chromium.sh fonts
+	go build -o bin/withpg ./internal/pgtest/withpg
+	mkdir -p docs/console
+	rm -f docs/console/*.png
+	bin/withpg go test -count 1 ./internal/console -run '^TestPagesFit$$' -screenshots '$(CURDIR)/docs/console'
+	pngquant --force --ext .png --skip-if-larger --speed 1 --strip docs/console/*.png || [[ $$? == 98 ]]
 
 .PHONY: generate
 generate: $(GENERATORS) ## write the Go code of the protos

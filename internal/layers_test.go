@@ -19,13 +19,14 @@ import (
 const module = "referee.example/"
 
 // bottom are the packages that judge by their arguments alone.
-var bottom = []string{"internal/rules", "internal/rules/banqi", "internal/clock", "internal/series", "internal/deal"}
+var bottom = []string{"internal/rules", "internal/rules/banqi", "internal/rules/junqi", "internal/clock", "internal/series", "internal/deal"}
 
 // arrows are the packages of this module that each package may import itself.
 // A new package has to find its place here first.
 var arrows = map[string][]string{
 	"internal/rules":         {},
 	"internal/rules/banqi":   {"internal/rules"},
+	"internal/rules/junqi":   {"internal/rules"},
 	"internal/clock":         {"internal/rules"},
 	"internal/series":        {"internal/rules"},
 	"internal/deal":          {},
@@ -34,12 +35,15 @@ var arrows = map[string][]string{
 	"internal/verify":        append([]string{"internal/referee", "internal/tlog"}, bottom...),
 	"internal/store":         append([]string{"internal/referee", "internal/tlog", "migrations"}, bottom...),
 	"internal/server":        append([]string{"internal/referee", "internal/tlog", "internal/verify", "proto/referee/v1"}, bottom...),
-	"internal/app":           {"internal/server", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
+	"internal/console":       {"internal/deal", "proto/referee/v1"},
+	"internal/app":           {"internal/server", "internal/console", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
 	"internal/telemetry":     {},
 	"internal/witness":       {"internal/tlog", "proto/referee/v1"},
 	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
 	"internal/bench":         {"internal/app", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/tlog", "proto/referee/v1"},
+	"internal/history":       append([]string{"internal/referee", "internal/store"}, bottom...),
+	"internal/history/bench": {"internal/clock", "internal/devpg", "internal/history", "internal/referee", "internal/rules", "internal/store", "migrations"},
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
@@ -54,9 +58,10 @@ var arrows = map[string][]string{
 
 // outside are the packages that may import what begins so.
 var outside = map[string][]string{
-	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "internal/simulate", "internal/simulate/check", "migrations"},
+	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "internal/history", "internal/history/bench", "internal/simulate", "internal/simulate/check", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
-	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/simulate", "internal/witness", "cmd/referee", "proto/referee/v1"},
+	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/simulate", "internal/witness", "internal/console", "cmd/referee", "proto/referee/v1"},
+	"connectrpc.com/":            {"internal/server"},
 	"go.opentelemetry.io/":       {"internal/telemetry", "internal/app", "internal/server", "internal/store"},
 	"github.com/prometheus/":     {"internal/telemetry"},
 	"github.com/go-jose/":        {"internal/server"},

@@ -21,6 +21,7 @@ import (
 func dev(ctx context.Context, call invocation) (err error) {
 	flags := flag.NewFlagSet("dev", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:50051", "TCP `address` of the gRPC port; port 0 picks a free one")
+	httpListen := flags.String("http-listen", "127.0.0.1:8080", "TCP `address` of the HTTP port; port 0 picks a free one, nothing leaves it out")
 	dataDir := flags.String("data-dir", "", "`folder` of the database, kept from one start to the next")
 	ascii := flags.Bool("ascii", false, "draw letters instead of Chinese characters")
 	fast := flags.Bool("fast", false, "do not wait between plies, list them")
@@ -40,16 +41,16 @@ func dev(ctx context.Context, call invocation) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, postgres.Stop()) }()
-	running, token, err := startDev(ctx, call, postgres, *listen)
+	running, token, err := startDev(ctx, call, postgres, *listen, *httpListen)
 	if err != nil {
 		return err
 	}
 	defer running.Stop()
-	return demonstrateDev(ctx, call, running.Addr(), token, call.demoOptions(anySeed(), *ascii, *fast))
+	return demonstrateDev(ctx, call, running, token, call.demoOptions(anySeed(), *ascii, *fast))
 }
 
 // startDev migrates and starts a replica with a key and a token of its own.
-func startDev(ctx context.Context, call invocation, postgres *devpg.Server, listen string) (*app.App, string, error) {
+func startDev(ctx context.Context, call invocation, postgres *devpg.Server, listen, httpListen string) (*app.App, string, error) {
 	url := postgres.URL("postgres")
 	err := app.Migrate(ctx, url)
 	if err != nil {
@@ -67,7 +68,7 @@ func startDev(ctx context.Context, call invocation, postgres *devpg.Server, list
 		return nil, "", err
 	}
 	config := app.Config{
-		Listen: listen, DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, LogKeyFile: logKeyFile, TokenFile: tokenPath,
+		Listen: listen, HTTPListen: httpListen, Console: httpListen != "", DatabaseURL: url, MaxConns: 16, KeyFile: keyFile, LogKeyFile: logKeyFile, TokenFile: tokenPath,
 		Reflection: true, LogLevel: slog.LevelWarn, DrainTimeout: 5 * time.Second,
 	}
 	logger := slog.New(slog.NewTextHandler(call.err, &slog.HandlerOptions{Level: config.LogLevel}))
@@ -103,24 +104,24 @@ func writeNew(path, content string) error {
 
 // demonstrateDev plays one match through the port and serves on until the signal,
 // which is no failure whenever it comes.
-func demonstrateDev(ctx context.Context, call invocation, address, token string, options demo.Options) error {
+func demonstrateDev(ctx context.Context, call invocation, running *app.App, token string, options demo.Options) error {
 	if options.Live {
 		options.Pause = briskPause
 	}
-	match, err := playDemo(ctx, address, token, options)
+	match, err := playDemo(ctx, running.Addr(), token, options)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("the demonstration match: %w", err)
 	}
-	_, err = fmt.Fprintf(call.out, howToCall, address, token, match.GetMatchId())
-	if err != nil {
-		return err
+	tell(call.out, howToCall, running.Addr(), token, match.GetMatchId())
+	if running.HTTPAddr() != "" {
+		tell(call.out, howToLook, running.HTTPAddr(), match.GetMatchId())
 	}
 	<-ctx.Done()
-	_, err = fmt.Fprintln(call.out, "\nStopping.")
-	return err
+	tell(call.out, "\nStopping.\n")
+	return nil
 }
 
 // howToCall is filled with the address, the token and the match.
@@ -137,4 +138,11 @@ The referee answers at %[1]s until Ctrl-C. Try it (make tools builds bin/grpcurl
   call -d '{"ruleset_id": "7club-standard", "stake": 100, "charges": {"fee": 5}}' %[1]s referee.v1.RulesService/QuoteStake
 
   bin/referee demo --addr %[1]s     plays another match
+`
+
+// howToLook is filled with the HTTP port's address and the match.
+const howToLook = `
+Look at the match in a browser, and sign in with the token:
+
+  http://%[1]s/console/matches/%[2]s
 `

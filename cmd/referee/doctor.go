@@ -9,7 +9,7 @@ import (
 
 // doctor looks at a deployment with the settings that serve would be started with.
 func doctor(ctx context.Context, call invocation) error {
-	config, err := app.ParseConfig(call.arguments, call.getenv, call.out)
+	config, err := app.ParseConfig("doctor", call.arguments, call.getenv, call.out)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -33,26 +34,30 @@ func importRecords(_ context.Context, call invocation) error {
 			return err
 		}
 	}
-	refused := 0
+	records, refused := 0, 0
 	for _, file := range files {
-		verdict, err := importRecord(presets, *name, file)
+		err := eachRecord(file, func(text string) {
+			records++
+			verdict, err := importRecord(presets, *name, text)
+			if err != nil {
+				refused++
+				verdict = "refused: " + err.Error()
+			}
+			tell(call.out, "%s: %s\n", oneLine(file), oneLine(verdict))
+		})
 		if err != nil {
+			records++
 			refused++
-			verdict = "refused: " + err.Error()
+			tell(call.out, "%s: refused: %s\n", oneLine(file), oneLine(err.Error()))
 		}
-		tell(call.out, "%s: %s\n", oneLine(file), oneLine(verdict))
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d records refused", refused, len(files))
+		return fmt.Errorf("%d of %d records refused", refused, records)
 	}
 	return nil
 }
 
-func importRecord(presets referee.Presets, name, file string) (verdict string, err error) {
-	text, err := readRecord(file)
-	if err != nil {
-		return "", err
-	}
+func importRecord(presets referee.Presets, name, text string) (verdict string, err error) {
 	record, err := banqi.ParseRecord(text)
 	if err != nil {
 		return "", err
@@ -76,15 +81,35 @@ func importRecord(presets referee.Presets, name, file string) (verdict string, e
 	return describeVerdict(&record, &v), nil
 }
 
-// readRecord reads a file, but not much more than a record may be long.
-func readRecord(name string) (string, error) {
+// eachRecord hands over the records of a file one by one. A file of several is
+// what referee export writes: each begins with a line "Match:" after the result of
+// the one before.
+func eachRecord(name string, each func(text string)) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, banqi.MaxRecordLength+1))
-	return string(text), err
+	lines := bufio.NewReader(file)
+	var text strings.Builder
+	ended := false
+	for {
+		line, err := lines.ReadString('\n')
+		if ended && strings.HasPrefix(line, "Match:") {
+			each(text.String())
+			text.Reset()
+			ended = false
+		}
+		ended = ended || strings.HasPrefix(line, "Result:")
+		text.WriteString(line)
+		if text.Len() > banqi.MaxRecordLength || errors.Is(err, io.EOF) {
+			each(text.String()) // too long a one is refused as such
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func describeVerdict(record *banqi.Record, v *banqi.RecordVerdict) string {

@@ -21,12 +21,14 @@ func gameLog(ctx context.Context, call invocation) error {
 			return printLogKey(rest)
 		case "confirm":
 			return confirmLog(ctx, rest)
+		case "audit":
+			return auditLog(ctx, rest)
 		case "-h", "--help", "help":
-			tell(call.out, "Usage: referee log key|public|confirm [flags]\n\nreferee log key --help and so on tell more.\n")
+			tell(call.out, "Usage: referee log key|public|confirm|audit [flags]\n\nreferee log key --help and so on tell more.\n")
 			return nil
 		}
 	}
-	return &usageError{"say log key, log public or log confirm, and --help for more"}
+	return &usageError{"say log key, log public, log confirm or log audit, and --help for more"}
 }
 
 // makeLogKey writes a secret key and prints the public one.

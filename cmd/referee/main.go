@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"referee.example/internal/app"
-	"referee.example/internal/tlog"
+	"referee.example/internal/witness"
 )
 
 // Exit codes.
@@ -40,7 +40,8 @@ type command struct {
 var commands = []command{
 	{"serve", "serve the gRPC port until a signal comes", serve},
 	{"migrate", "bring the database's schema up, or down, or say where it is", migrate},
-	{"roles", "make the database roles of the server and of auditors", roles},
+	{"roles", "make the database roles of the server, of auditors and of readers", roles},
+	{"partitions", "list, make and detach the months of the log", partitions},
 	{"dev", "serve with a Postgres of its own and play one match", dev},
 	{"demo", "play a whole match against a running server", demonstrate},
 	{"rules", "list the houses' rules, or tell one in words", tellRules},
@@ -48,7 +49,7 @@ var commands = []command{
 	{"import", "replay text records and judge their results", importRecords},
 	{"export", "write ended games as a server has them to a file", export},
 	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
-	{"log", "make or show a key of the log of finished games; let a restored database sign on", gameLog},
+	{"log", "make or show a key of the log of finished games; audit it; let a restored database sign on", gameLog},
 	{"witness", "check and cosign the log of finished games", witnessLog},
 	{"simulate", "play matches while things break, and prove every promise", simulateFaults},
 	{"doctor", "check a deployment and say what to do", doctor},
@@ -92,15 +93,13 @@ func run(ctx context.Context, call invocation) int {
 func report(out io.Writer, name string, err error) int {
 	var usage *usageError
 	var config *app.ConfigError
-	var fork *tlog.ForkError
-	var rollback *tlog.RollbackError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case errors.As(err, &usage) || errors.As(err, &config):
 		tell(out, "referee %s: %s\n", name, inLines(err))
 		return exitUsage
-	case errors.As(err, &fork) || errors.As(err, &rollback):
+	case witness.Contradicts(err):
 		tell(out, "referee %s: %s\n", name, inLines(err))
 		return exitForked
 	default:

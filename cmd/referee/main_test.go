@@ -21,7 +21,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+// asCommand, in the environment, makes the test's own program the command, so that
+// one can be killed.
+const asCommand = "REFEREE_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 // called is what a command left behind.
 type called struct {
@@ -41,7 +50,7 @@ func call(ctx context.Context, environment map[string]string, arguments ...strin
 // TestHelp compares what each command says of itself with its golden file.
 func TestHelp(t *testing.T) {
 	secret := map[string]string{databaseVariable: "postgres://u:hunter2@h/d", "REFEREE_TOKEN": "hunter2", "REFEREE_KEYS": "hunter2"}
-	for _, name := range []string{"", "migrate", "roles", "dev", "demo", "rules", "check", "import", "export", "verify", "simulate", "healthcheck", "version"} {
+	for _, name := range []string{"", "migrate", "roles", "partitions", "dev", "demo", "rules", "check", "import", "export", "verify", "simulate", "healthcheck", "version"} {
 		arguments, file := []string{name, "--help"}, name
 		if name == "" {
 			arguments, file = []string{"--help"}, "referee"
@@ -100,13 +109,19 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"demo"}, "there is no token"},
 		{[]string{"demo", "--seed", "-1"}, "invalid value"},
 		{[]string{"export", "--match", "m"}, "there is no token"},
-		{[]string{"export", "--token", "t", "--format", "text", "--match", "m"}, "--format text needs --match and --game"},
-		{[]string{"export", "--token", "t", "--game", "1", "--match", "m"}, "--format text needs --match and --game"},
-		{[]string{"export", "--token", "t", "--format", "text", "--game", "1"}, "--format text needs --match and --game"},
+		{[]string{"export", "--token", "t", "--format", "text", "--game", "1"}, "--game needs --match"},
+		{[]string{"export", "--token", "t", "--resume"}, "--resume goes with --out"},
+		{[]string{"export", "--token", "t", "--resume-token", "x", "--out", "f"}, "--resume-token with the standard output"},
+		{[]string{"export", "--token", "t", "--from", "yesterday"}, "--from is a day such as"},
+		{[]string{"export", "--token", "t", "--match", "m", "--until", "2026-07-01"}, "--match excludes"},
+		{[]string{"export", "--token", "t", "--tls-ca", "testdata/rush.json"}, "no certificate in PEM"},
 		{[]string{"export", "--token", "t", "--format", "xml"}, "--format is json or text"},
 		{[]string{"serve"}, "there is no key"},
 		{[]string{"migrate"}, "there is no database"},
 		{[]string{"roles"}, "there is no database"},
+		{[]string{"partitions"}, "there is no database"},
+		{[]string{"partitions", "--database-url", "postgres://h/d", "--detach-before", "July"}, "--detach-before is a month"},
+		{[]string{"partitions", "--database-url", "postgres://h/d", "--ahead", "121"}, "--ahead is 1 to 120"},
 		{[]string{"migrate", "--database-url", "postgres://h/d", "--down"}, "confirm it with --delete-all-data"},
 		{[]string{"migrate", "--database-url", "postgres://h/d", "--version", "--force", "1"}, "three different things"},
 		{[]string{"migrate", "--database-url", "postgres://h/d", "--down", "--delete-all-data", "--version"}, "three different things"},
@@ -147,7 +162,7 @@ func TestMigrateAndRoles(t *testing.T) {
 		{[]string{"migrate", "--version"}, exitDone, "schema 0 of " + newest + "\n"},
 		{[]string{"migrate"}, exitDone, "schema " + newest + " of " + newest + "\n"},
 		{[]string{"migrate"}, exitDone, "schema " + newest + " of " + newest + "\n"},
-		{[]string{"roles"}, exitDone, "roles referee_server and referee_auditor are as this version needs them; grant them to the roles that log in\n"},
+		{[]string{"roles"}, exitDone, "roles referee_server, referee_auditor and referee_reader are as this version needs them; grant them to the roles that log in\n"},
 		{[]string{"migrate", "--down"}, exitUsage, ""},
 		{[]string{"migrate", "--version"}, exitDone, "schema " + newest + " of " + newest + "\n"},
 		{[]string{"migrate", "--down", "--delete-all-data"}, exitDone, "schema 0 of " + newest + "\n"},
@@ -229,7 +244,7 @@ func TestDev(t *testing.T) {
 		code := make(chan int)
 		go func() {
 			code <- run(ctx, invocation{
-				arguments: []string{"dev", "--data-dir", filepath.Join(dir, "postgres"), "--listen", "127.0.0.1:0", "--ascii"},
+				arguments: []string{"dev", "--data-dir", filepath.Join(dir, "postgres"), "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--ascii"},
 				out:       output, err: output, getenv: func(string) string { return "" },
 			})
 		}()

@@ -25,7 +25,7 @@ func roles(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(call.out, "roles referee_server and referee_auditor are as this version needs them; "+
+	_, err = fmt.Fprintln(call.out, "roles referee_server, referee_auditor and referee_reader are as this version needs them; "+
 		"grant them to the roles that log in")
 	return err
 }

@@ -13,7 +13,7 @@ import (
 const telemetryTimeout = 5 * time.Second
 
 func serve(ctx context.Context, call invocation) error {
-	config, err := app.ParseConfig(call.arguments, call.getenv, call.out)
+	config, err := app.ParseConfig("serve", call.arguments, call.getenv, call.out)
 	if err != nil {
 		return err
 	}
@@ -30,5 +30,6 @@ func serve(ctx context.Context, call invocation) error {
 			logger.Warn("the last measurements could not be sent", "error", err)
 		}
 	}()
+	config.Metrics = measured.Handler()
 	return app.Run(ctx, config, logger)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -191,6 +193,7 @@ func TestExportAndVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	token, tokens := app.NewDevToken()
+	auditor, tokens := withAuditor(t, tokens)
 	a, err := app.Start(t.Context(), app.Config{Listen: "127.0.0.1:0", DatabaseURL: database.URL, MaxConns: 8,
 		Keys: app.NewKey("test"), LogKeyFile: file(t, []byte(secret)), TokenFile: file(t, tokens), DrainTimeout: 10 * time.Second}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -219,6 +222,7 @@ func TestExportAndVerify(t *testing.T) {
 			t.Errorf("%q: exit code %d\n%s%s", which, got.code, got.out, got.err)
 		}
 	}
+	auditTheLog(t, database.URL, key.Public(), []string{"--addr", a.Addr(), "--token", auditor}, len(match.GetGames()))
 	for name, c := range map[string]struct {
 		arguments []string
 		code      int
@@ -233,6 +237,73 @@ func TestExportAndVerify(t *testing.T) {
 		got := call(t.Context(), nil, append([]string{"export"}, c.arguments...)...)
 		if got.code != c.code || !strings.Contains(got.err, c.errs) {
 			t.Errorf("%s: exit code %d, %s", name, got.code, got.err)
+		}
+	}
+}
+
+// withAuditor adds an auditor of every platform to a token file.
+func withAuditor(t *testing.T, tokens []byte) (token string, more []byte) {
+	t.Helper()
+	token = "an auditor's token, long enough to be one"
+	var list []any
+	if err := json.Unmarshal(tokens, &list); err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, map[string]any{"name": "auditor of all", "platform": "*", "scopes": []string{"audit"},
+		"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(token)))})
+	more, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token, more
+}
+
+// auditTheLog has the log witnessed, audits it with what the witness keeps, and
+// once more after somebody who owns the tables has moved an entry.
+func auditTheLog(t *testing.T, database, logKey string, server []string, games int) {
+	t.Helper()
+	dir := t.TempDir()
+	witnessKey, held := filepath.Join(dir, "witness.key"), filepath.Join(dir, "log.witnessed")
+	if made := call(t.Context(), nil, "log", "key", "--witness", "--name", "regulator.example/w1", witnessKey); made.code != exitDone {
+		t.Fatalf("log key: %+v", made)
+	}
+	witnessed := append([]string{"witness", "--log-key", logKey, "--key-file", witnessKey, held}, server...)
+	got := call(t.Context(), nil, witnessed...)
+	if got.code != exitDone || !strings.Contains(got.out, "hashes only") {
+		t.Errorf("witness: %+v", got)
+	}
+	witnessed = append(witnessed, "--games", filepath.Join(dir, "log.games"))
+	got = call(t.Context(), nil, witnessed...)
+	if got.code != exitDone || !strings.Contains(got.out, "no game is among them twice") {
+		t.Errorf("witness with games: %+v", got)
+	}
+	audit := []string{"log", "audit", "--database-url", database, "--log-key", someLogKey(t), "--log-key", logKey, held}
+	got = call(t.Context(), nil, audit...)
+	if want := fmt.Sprintf("%d entries, %d ended games, 0 of them waiting, 0 outages: 0 findings\n", games, games); got.code != exitDone || got.out != want {
+		t.Errorf("audit: %+v, want %q", got, want)
+	}
+	owner, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = owner.Close(t.Context()) }()
+	_, err = owner.Exec(t.Context(), `SET session_replication_role = replica; UPDATE log_entries SET match_id = gen_random_uuid() WHERE position = 0;
+		INSERT INTO outages SELECT min(event_time) - interval '4 seconds', max(event_time) + interval '1 second' FROM events WHERE kind = 3`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = call(t.Context(), nil, audit...)
+	if got.code != exitFailed || !strings.Contains(got.out, "position 0: log_entries: expected a game that has ended") ||
+		!strings.Contains(got.out, "log: outages: expected no move from") || !strings.Contains(got.err, errBrokenLog.Error()) {
+		t.Errorf("audit of a log with an entry moved: %+v", got)
+	}
+	for want, arguments := range map[string][]string{
+		"there is no database": {"log", "audit", "--log-key", logKey},
+		"--log-key is needed":  {"log", "audit", "--database-url", database},
+		"base64":               {"log", "audit", "--database-url", database, "--log-key", "x"},
+	} {
+		if got := call(t.Context(), nil, arguments...); got.code != exitUsage || !strings.Contains(got.err, want) {
+			t.Errorf("%q: %+v", arguments, got)
 		}
 	}
 }

@@ -5,10 +5,6 @@ import (
 	"flag"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"referee.example/internal/tlog"
 	"referee.example/internal/witness"
 	refereev1 "referee.example/proto/referee/v1"
@@ -17,36 +13,30 @@ import (
 // witnessLog looks at the log once; a timer calls it as often as it should look.
 func witnessLog(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("witness", flag.ContinueOnError)
-	address := flags.String("addr", defaultAddress, "`address` of the server")
-	tls := flags.Bool("tls", false, "speak TLS, as to a proxy before the server")
-	token := flags.String("token", "", "bearer `token` of any scope; by default that of REFEREE_TOKEN")
+	from := serverFlags(flags, "any scope; for --games the scope audit and every platform")
 	logKey := flags.String("log-key", "", "public `key` of the log")
 	keyFile := flags.String("key-file", "", "`file` of the witness's own key, made with log key --witness")
+	games := flags.String("games", "", "`file` of the games it has seen, 26 bytes each: look for games that are logged twice, not at hashes only")
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
 	files, err := call.parseWith(flags, " FILE\n\n"+
 		"Fetches the log's checkpoint, checks that it contains the one in FILE, cosigns it and keeps it\n"+
 		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.fork or\n"+
-		"FILE.rollback.")
+		"FILE.rollback. With --games it reads the entries that it has not seen too, and does the same, with\n"+
+		"FILE.second, if they are not those of the tree or a game is among them twice. The first time that\n"+
+		"is the whole log: give it a --timeout.")
 	if err != nil {
 		return err
 	}
-	if *token == "" {
-		*token = call.getenv("REFEREE_TOKEN")
+	if len(files) != 1 || *logKey == "" || *keyFile == "" {
+		return &usageError{"--log-key, --key-file and one FILE are needed"}
 	}
-	if len(files) != 1 || *token == "" || *logKey == "" || *keyFile == "" {
-		return &usageError{"--log-key, --key-file, a token and one FILE are needed"}
-	}
-	w, err := newWitness(*logKey, *keyFile, files[0])
+	w, err := newWitness(*logKey, *keyFile, files[0], *games)
 	if err != nil {
 		return err
 	}
-	transport := insecure.NewCredentials()
-	if *tls {
-		transport = credentials.NewTLS(nil) // the system's roots
-	}
-	conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(transport), grpc.WithPerRPCCredentials(bearer(*token)))
+	conn, err := from.dial(call)
 	if err != nil {
-		return &usageError{err.Error()}
+		return err
 	}
 	defer func() { _ = conn.Close() }() // nothing is left to be said to the server
 	w.Audit = refereev1.NewAuditServiceClient(conn)
@@ -56,10 +46,14 @@ func witnessLog(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
-	return say(call.out, "%s: %d games, root %s, cosigned in %s\n", oneLine(seen.Origin), seen.Size, seen.Root, oneLine(files[0]))
+	checked := "hashes only: --games reads the games too"
+	if *games != "" {
+		checked = "no game is among them twice"
+	}
+	return say(call.out, "%s: %d entries, root %s, cosigned in %s (%s)\n", oneLine(seen.Origin), seen.Size, seen.Root, oneLine(files[0]), checked)
 }
 
-func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {
+func newWitness(logKey, keyFile, file, games string) (*witness.Witness, error) {
 	log, err := tlog.ParsePublic(logKey)
 	if err != nil {
 		return nil, &usageError{err.Error()}
@@ -68,5 +62,5 @@ func newWitness(logKey, keyFile, file string) (*witness.Witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &witness.Witness{Log: log, Key: key, File: file}, nil
+	return &witness.Witness{Log: log, Key: key, File: file, Games: games}, nil
 }

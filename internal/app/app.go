@@ -2,14 +2,17 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 
+	"referee.example/internal/console"
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
@@ -25,8 +28,9 @@ type App struct {
 	store        *store.Store
 	server       *server.Server
 	listener     net.Listener
+	web          net.Listener  // of the HTTP port; nil for none
 	certificates *certificates // nil without TLS
-	served       chan error    // by Serve, once
+	served       chan error    // of each port, once
 	serving      sync.WaitGroup
 	measured     metric.Registration
 	stopLoops    context.CancelFunc
@@ -65,7 +69,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	public, err := tlog.ParsePublic(logKey.Public())
+	public, err := config.logKeys(logKey.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	a := &App{config: config, logger: logger, store: opened, certificates: certificates, served: make(chan error, 1)}
+	a := &App{config: config, logger: logger, store: opened, certificates: certificates, served: make(chan error, 2)}
 	err = a.open(ctx, keys)
 	if err != nil {
 		opened.Close()
@@ -94,9 +98,9 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	}
 	a.serve(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
-		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKey: public, Access: access, TLS: certificates.server(),
-		Reflection: config.Reflection, Logger: logger,
-	}, tlog.NewSequencer(opened, logKey))
+		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server("h2"),
+		Metrics: config.Metrics, Reflection: config.Reflection, Logger: logger,
+	}, keys, tlog.NewSequencer(opened, logKey))
 	a.measured, err = a.measure()
 	if err != nil {
 		a.Stop()
@@ -127,19 +131,37 @@ func (a *App) open(ctx context.Context, keys deal.Keyring) error {
 		return err
 	}
 	a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.Listen)
+	if err != nil || a.config.HTTPListen == "" {
+		return err
+	}
+	a.web, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.config.HTTPListen)
+	if err != nil {
+		_ = a.listener.Close() // it has not been served on
+	}
 	return err
 }
 
-func (a *App) serve(config server.Config, sequencer *tlog.Sequencer) {
+func (a *App) serve(config server.Config, keys deal.Keyring, sequencer *tlog.Sequencer) {
 	a.server = server.New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopLoops = cancel
 	a.loops.Go(func() { heartbeat(ctx, a.store, a.logger) })
 	a.loops.Go(func() { newSweep(a.store, config.Referee, a.logger).run(ctx) })
-	a.loops.Go(func() { sequence(ctx, sequencer, a.logger) })
+	a.loops.Go(func() { logGames(ctx, sequencer, a.logger) })
+	a.loops.Go(func() { feedSettlements(ctx, a.store, a.server, a.logger) })
 	a.loops.Go(func() { a.followFiles(ctx) })
 	a.serving.Go(func() { a.served <- a.server.Serve(a.listener) })
-	a.logger.Info("listening", "address", a.Addr())
+	if a.web != nil {
+		var pages http.Handler
+		if a.config.Console {
+			pages = console.New(console.Config{Contract: a.server.InProcess(), Keys: keys, Logger: a.logger})
+		}
+		if config.TLS != nil {
+			a.web = tls.NewListener(a.web, a.certificates.server("http/1.1"))
+		}
+		a.serving.Go(func() { a.served <- a.server.ServeWeb(a.web, pages) })
+	}
+	a.logger.Info("listening", "address", a.Addr(), "http", a.HTTPAddr())
 }
 
 // ready tells whether this replica may be sent calls.
@@ -153,6 +175,14 @@ func (a *App) ready(ctx context.Context) error {
 
 // Addr returns the address that the replica listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// HTTPAddr returns the address of the HTTP port, empty if there is none.
+func (a *App) HTTPAddr() string {
+	if a.web == nil {
+		return ""
+	}
+	return a.web.Addr().String()
+}
 
 // Stop ends a replica in order: it is called unready, streams are told to go
 // elsewhere, calls at work finish within the drain timeout, and only then do

@@ -228,6 +228,7 @@ func TestStartRefuses(t *testing.T) {
 		{"no server", func(c *Config) { c.DatabaseURL = "postgres://u:p@127.0.0.1:1/d" }, "connect"},
 		{"no database", func(c *Config) { c.DatabaseURL = strings.Replace(c.DatabaseURL, "?", "_absent?", 1) }, "does not exist"},
 		{"address taken", func(c *Config) { c.Listen = taken.Addr().String() }, "address already in use"},
+		{"HTTP address taken", func(c *Config) { c.HTTPListen = taken.Addr().String() }, "address already in use"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

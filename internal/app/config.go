@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,6 +22,10 @@ import (
 type Config struct {
 	// Listen is the TCP address of the gRPC port; port 0 picks a free one.
 	Listen string
+	// HTTPListen is the TCP address of the HTTP port; empty for none.
+	HTTPListen string
+	// Console serves the audit console on the HTTP port.
+	Console bool
 	// DatabaseURL is a postgres:// URL.
 	DatabaseURL string
 	// MaxConns is the size of the connection pool.
@@ -32,6 +37,9 @@ type Config struct {
 	Keys string
 	// LogKeyFile names a file with the key that signs the log of finished games.
 	LogKeyFile string
+	// LogOtherKeys are public keys that the log has had or is about to have, with
+	// spaces between: VerifyGame takes checkpoints by them too.
+	LogOtherKeys string
 	// TokenFile names the JSON file of the bearer tokens that are known.
 	TokenFile string
 	// JWKSFile names the JSON Web Key Set of an issuer whose signed tokens are
@@ -44,6 +52,8 @@ type Config struct {
 	// TLSClientCAFile names the authorities, in PEM form, one of which must have
 	// signed a client's certificate; empty to ask clients for none.
 	TLSClientCAFile string
+	// Metrics answers /metrics on the HTTP port; nil for none. It is no setting.
+	Metrics http.Handler
 	// Reflection serves the contract to whoever asks for it.
 	Reflection bool
 	// LogLevel is the lowest level that is logged.
@@ -76,18 +86,21 @@ type ConfigError struct{ Setting, Problem string }
 
 func (e *ConfigError) Error() string { return e.Setting + ": " + e.Problem }
 
-// ParseConfig reads the settings from flags, then the environment, then the
+// ParseConfig reads the settings of a command from flags, then the environment, then the
 // defaults, and checks them. It returns flag.ErrHelp when the arguments ask for
 // help, which has then been written to out, and *ConfigErrors otherwise, joined.
-func ParseConfig(arguments []string, getenv func(string) string, out io.Writer) (Config, error) {
+func ParseConfig(command string, arguments []string, getenv func(string) string, out io.Writer) (Config, error) {
 	c := Config{Keys: getenv(keysVariable)}
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.Listen, "listen", ":50051", "TCP `address` of the gRPC port")
+	flags.StringVar(&c.HTTPListen, "http-listen", "", "TCP `address` of the HTTP port: JSON over HTTP and /healthz; none by default")
+	flags.BoolVar(&c.Console, "console", false, "serve the audit console on the HTTP port, under /console/")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
 	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
+	flags.StringVar(&c.LogOtherKeys, "log-other-keys", "", "public `keys` that the log has had before or is about to have, with spaces between; VerifyGame takes checkpoints by them too")
 	flags.StringVar(&c.TokenFile, "token-file", "", "JSON `file` of the bearer tokens that are known")
 	flags.StringVar(&c.JWKSFile, "jwks-file", "", "`file` of an issuer's public keys (JSON Web Key Set), whose signed tokens are accepted too")
 	flags.StringVar(&c.JWTIssuer, "jwt-issuer", "", "`name` that signed tokens must have as iss")
@@ -147,8 +160,8 @@ func kindOf(f *flag.Flag) string {
 }
 
 func describeFlags(flags *flag.FlagSet, out io.Writer) {
-	_, _ = fmt.Fprintf(out, "Usage: referee serve [flags]\n\nEach flag has a variable of the environment, "+
-		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", variableOf("max-conns"), "max-conns", keyHelp)
+	_, _ = fmt.Fprintf(out, "Usage: referee %s [flags]\n\nEach flag has a variable of the environment, "+
+		"such as %s for --%s; the flag wins.\nKeys: %s.\n\n", flags.Name(), variableOf("max-conns"), "max-conns", keyHelp)
 	flags.PrintDefaults()
 }
 
@@ -161,11 +174,15 @@ func (c Config) Validate() error {
 		}
 	}
 	refuse(!validAddress(c.Listen), "listen", "must be host:port or :port")
+	refuse(c.HTTPListen != "" && !validAddress(c.HTTPListen), "http-listen", "must be host:port or :port")
+	refuse(c.Console && c.HTTPListen == "", "console", "needs the HTTP port: set --http-listen")
 	refuse(!validDatabaseURL(c.DatabaseURL), "database-url", "must be a postgres:// URL")
 	refuse(c.MaxConns < minConns || c.MaxConns > maxConns, "max-conns", fmt.Sprintf("must be from %d to %d", minConns, maxConns))
 	refuse(c.KeyFile == "" && c.Keys == "", "key-file", "there is no key: "+keyHelp)
 	refuse(c.KeyFile != "" && c.Keys != "", "key-file", "must not be set beside "+keysVariable)
 	refuse(c.LogKeyFile == "", "log-key-file", "must name a file: "+logKeyHelp)
+	_, err := c.logKeys()
+	refuse(err != nil, "log-other-keys", "must be public keys as referee log key prints them, with spaces between")
 	refuse(c.TokenFile == "", "token-file", "must name a file: without tokens nobody could call")
 	refuse(c.JWKSFile != "" && (c.JWTIssuer == "" || c.JWTAudience == ""), "jwks-file", "needs --jwt-issuer and --jwt-audience beside it")
 	refuse(c.JWKSFile == "" && (c.JWTIssuer != "" || c.JWTAudience != ""), "jwks-file", "must name a file when --jwt-issuer or --jwt-audience is set")
@@ -191,9 +208,9 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s token_file=%s "+
+	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
 		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.TokenFile,
+		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
 		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 

@@ -31,7 +31,7 @@ func lookup(environment map[string]string) func(string) string {
 }
 
 func TestParseConfigDefaults(t *testing.T) {
-	got, err := ParseConfig(nil, lookup(sound()), nil)
+	got, err := ParseConfig("serve", nil, lookup(sound()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestParseConfigFlagWinsOverEnvironment(t *testing.T) {
 	environment["REFEREE_REFLECTION"] = "true"
 	environment["REFEREE_LOG_LEVEL"] = "warn"
 	environment["REFEREE_DRAIN_TIMEOUT"] = "3s"
-	got, err := ParseConfig([]string{"--listen", "[::1]:0", "--max-conns=8"}, lookup(environment), nil)
+	got, err := ParseConfig("serve", []string{"--listen", "[::1]:0", "--max-conns=8"}, lookup(environment), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,13 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"a certificate without key", nil, []string{"--tls-cert-file", "c"}, "--tls-cert-file (REFEREE_TLS_CERT_FILE): must be set together"},
 		{"a key without certificate", nil, []string{"--tls-key-file", "c"}, "--tls-cert-file (REFEREE_TLS_CERT_FILE): must be set together"},
 		{"client certificates without TLS", nil, []string{"--tls-client-ca-file", "c"}, "--tls-client-ca-file (REFEREE_TLS_CLIENT_CA_FILE): needs"},
+		{"another log key that is none", nil, []string{"--log-other-keys", "PRIVATE+KEY+hunter2+0+c2VjcmV0"}, "--log-other-keys (REFEREE_LOG_OTHER_KEYS): must be public keys"},
 		{"no tokens", map[string]string{"REFEREE_TOKEN_FILE": ""}, nil, "--token-file (REFEREE_TOKEN_FILE): must name a file"},
 		{"address without port", nil, []string{"--listen", "localhost"}, "--listen (REFEREE_LISTEN): must be host:port"},
 		{"port of six digits", nil, []string{"--listen", ":655360"}, "must be host:port"},
 		{"named port", nil, []string{"--listen", ":grpc"}, "must be host:port"},
+		{"HTTP address", nil, []string{"--http-listen", "8080"}, "--http-listen (REFEREE_HTTP_LISTEN): must be host:port"},
+		{"console without a port", nil, []string{"--console"}, "--console (REFEREE_CONSOLE): needs the HTTP port"},
 		{"too few connections", nil, []string{"--max-conns", "3"}, "must be from 4 to"},
 		{"too many connections", nil, []string{"--max-conns", "100000"}, "must be from 4 to"},
 		{"no time to drain", nil, []string{"--drain-timeout", "0s"}, "must be above 0"},
@@ -101,7 +104,7 @@ func TestParseConfigRefuses(t *testing.T) {
 			for name, value := range c.environment {
 				environment[name] = value
 			}
-			_, err := ParseConfig(c.arguments, lookup(environment), nil)
+			_, err := ParseConfig("serve", c.arguments, lookup(environment), nil)
 			var config *ConfigError
 			if !errors.As(err, &config) {
 				t.Fatalf("got %v, want a *ConfigError", err)
@@ -118,7 +121,7 @@ func TestParseConfigRefuses(t *testing.T) {
 
 func TestParseConfigHelp(t *testing.T) {
 	var out bytes.Buffer
-	_, err := ParseConfig([]string{"--help"}, lookup(sound()), &out)
+	_, err := ParseConfig("serve", []string{"--help"}, lookup(sound()), &out)
 	if !errors.Is(err, flag.ErrHelp) {
 		t.Fatalf("got %v, want %v", err, flag.ErrHelp)
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"referee.example/internal/deal"
 	"referee.example/internal/tlog"
@@ -54,4 +57,17 @@ func NewKey(id string) string {
 	key := make([]byte, deal.KeySize)
 	_, _ = rand.Read(key) // documented never to fail
 	return id + ":" + base64.StdEncoding.EncodeToString(key) + "\n"
+}
+
+// logKeys reads the log's public keys: those given, and the other ones.
+func (c Config) logKeys(more ...string) ([]note.Verifier, error) {
+	var keys []note.Verifier
+	for _, text := range append(more, strings.Fields(c.LogOtherKeys)...) {
+		key, err := tlog.ParsePublic(text)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }

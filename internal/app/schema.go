@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"referee.example/internal/store"
 	"referee.example/migrations"
@@ -33,4 +34,39 @@ func ApplyRoles(ctx context.Context, url string) error {
 	}
 	defer opened.Close()
 	return opened.ApplyRoles(ctx)
+}
+
+// MaxMonthsAhead is for how many months room can be made.
+const MaxMonthsAhead = store.MaxMonthsAhead
+
+// Partitions is what an operator does with the months of the log. It needs the
+// tables' owner.
+type Partitions struct {
+	// Ahead, if not 0, is for how many months after this one there must be room.
+	Ahead int
+	// DetachBefore, if not zero, is the first month that stays.
+	DetachBefore time.Time
+}
+
+// KeepPartitions makes and detaches months of the log as asked and returns all of
+// them as they are then, and the names of those that it detached. Errors:
+// store.ErrMonthsAhead, store.ErrRecent, *store.LiveMatchesError.
+func KeepPartitions(ctx context.Context, url string, p Partitions) (list []store.Partition, detached []string, err error) {
+	opened, err := store.Open(ctx, store.Config{URL: url, MaxConns: 2})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer opened.Close()
+	if p.Ahead != 0 {
+		if _, err := opened.EnsurePartitionsAhead(ctx, p.Ahead); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !p.DetachBefore.IsZero() {
+		if detached, err = opened.DetachPartitions(ctx, p.DetachBefore); err != nil {
+			return nil, detached, err
+		}
+	}
+	list, err = opened.Partitions(ctx)
+	return list, detached, err
 }

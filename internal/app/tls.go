@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// certificates are the TLS side of a port: its certificate and, where clients
+// certificates are the TLS side of the ports: their certificate and, where clients
 // must show one too, the authorities that may have signed it. They can be
 // exchanged while connections are open, which keep what they began with.
 type certificates struct {
@@ -32,7 +32,7 @@ func (s *certificates) take() error {
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", s.config.TLSCertFile, s.config.TLSKeyFile, err)
 	}
-	current := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}
+	current := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if s.config.TLSClientCAFile != "" {
 		content, err := os.ReadFile(s.config.TLSClientCAFile)
 		if err != nil {
@@ -48,13 +48,18 @@ func (s *certificates) take() error {
 	return nil
 }
 
-// server is the configuration of the port; each handshake takes the present files.
-func (s *certificates) server() *tls.Config {
+// server is the configuration of a port that speaks a protocol; each handshake
+// takes the present files.
+func (s *certificates) server(protocol string) *tls.Config {
 	if s == nil {
 		return nil
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current.Load(), nil },
+		MinVersion: tls.VersionTLS12, NextProtos: []string{protocol},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			config := s.current.Load().Clone()
+			config.NextProtos = []string{protocol}
+			return config, nil
+		},
 	}
 }

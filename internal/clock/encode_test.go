@@ -67,6 +67,22 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestLastNumberIsJudged: nothing that follows could still give a malformed last
+// number away.
+func TestLastNumberIsJudged(t *testing.T) {
+	for name, last := range map[string][]byte{
+		"cut off": {0x80}, "longer than needed": {0x81, 0}, "too large": {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+	} {
+		stores := append([]byte{1, 0x3f, 1, 2, 1, 1, 1}, last...)
+		if _, _, _, err := DecodeStores(stores); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: stores: %v", name, err)
+		}
+		if _, _, err := DecodeBinary(append([]byte{encodingVersion, 0}, stores...)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: clock: %v", name, err)
+		}
+	}
+}
+
 func FuzzDecodeBinary(f *testing.F) {
 	s := System{TurnMS: 30_000, Extensions: 10, ExtensionMS: 10_000, BankMS: 5, BankUse: BankManual, MainMS: 60_000, OnExpiry: ExpiryLoses}
 	c := s.Start(2)

@@ -9,6 +9,7 @@
 //	hidden_test.go         what is face down changes nothing that anybody can see
 //	hostile_test.go        a refused call changes nothing
 //	watch_test.go          a watcher sees each event once, in order, without a gap
+//	feed_test.go           a settlement has one position in its platform's feed, whoever is killed
 //
 // replicas_test.go starts replicas, play_test.go makes calls, rows_test.go reads
 // the tables.

@@ -302,11 +302,11 @@ func endAtOnce(ctx context.Context, at []*replica, before *refereev1.Game, late 
 	if err != nil {
 		return nil, err
 	}
-	started, err := call(ctx, at[0], requests[0])
+	started, err := available(ctx, at[0], requests[0])
 	if err != nil {
 		return nil, err
 	}
-	offered, err := call(ctx, at[1], offering(started.GetGame(), 0))
+	offered, err := available(ctx, at[1], offering(started.GetGame(), 0))
 	if reasonOf(err) == "EXPIRY_PENDING" || reasonOf(err) == "STALE" {
 		offered, err = started, nil // a slow machine: then without an offer
 	}
@@ -361,11 +361,25 @@ func checkEnding(ctx context.Context, at []*replica, game *refereev1.Game, outco
 	return ended, nil
 }
 
+// available makes a call until the replica takes calls: one that does not know the
+// time well enough, on a machine that is short of processors, says so.
+func available(ctx context.Context, r *replica, request proto.Message) (*refereev1.Change, error) {
+	for {
+		change, err := call(ctx, r, request)
+		if status.Code(err) != codes.Unavailable {
+			return change, err
+		}
+		if err := awaitInstant(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // insist makes a call until it is judged: it sends a call that came between a
 // deadline and its adjudication again when it is told to.
 func insist(ctx context.Context, r *replica, request proto.Message) (*refereev1.Change, error) {
 	for {
-		change, err := call(ctx, r, request)
+		change, err := available(ctx, r, request)
 		if reasonOf(err) != "EXPIRY_PENDING" {
 			return change, err
 		}

@@ -9,14 +9,15 @@ import (
 )
 
 // tables lists the tables that calls write to: all but the partitions of the
-// events, which their own table shows, what tells that replicas live, what the
-// sequencer writes in its own time, and the note of the migrations.
+// events, which their own table shows, what tells that replicas live, what
+// sequencers write in their own time, and the note of the migrations.
 func (h *house) tables() []string {
 	h.t.Helper()
 	rows, err := h.pool.Query(h.ctx, `
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-	AND c.relname NOT IN ('heartbeat', 'outages', 'finished_games', 'log_entries', 'log_hashes', 'log_head', 'schema_migrations')
+	AND c.relname NOT IN ('heartbeat', 'outages', 'finished_games', 'made_compensations', 'log_entries', 'log_hashes', 'log_head',
+		'settlement_queue', 'settlement_feed', 'settlement_heads', 'schema_migrations')
 ORDER BY 1`)
 	must(h.t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])

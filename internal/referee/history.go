@@ -48,11 +48,19 @@ type GameRow struct {
 	Started, Ended clock.Time // Ended is 0 while it runs
 }
 
-// History is what the store answers to auditors, newest first. before is the
-// last entry of the page before, zero for the first page.
+// History is what the store answers to auditors, newest first. before is next of
+// the page before, zero for the first page. A page may be short, even empty, with
+// more to come, as a call examines a bounded number of entries: the list is at its
+// end where next is zero.
 type History interface {
-	ListMatches(ctx context.Context, f HistoryFilter, status MatchStatus, before ID, limit int) ([]*State, error)
-	ListGames(ctx context.Context, f HistoryFilter, endedBy rules.EndReason, result GameResultFilter, before GameKey, limit int) ([]GameRow, error)
+	Oversight
+	ListMatches(ctx context.Context, f HistoryFilter, status MatchStatus, before ID, limit int) (page []*State, next ID, err error)
+	ListGames(ctx context.Context, f HistoryFilter, endedBy rules.EndReason, result GameResultFilter, before GameKey, limit int) (
+		page []GameRow, next GameKey, err error)
+	// PairStatistics counts the newest matches of two players, of which the filter
+	// names nothing but the platform, the players and the time. A *Refusal if what
+	// they moved does not fit in 64 bits.
+	PairStatistics(ctx context.Context, f HistoryFilter) (PairStatistics, error)
 	// Principal returns the small id of a token's name, giving it one if needed.
 	Principal(ctx context.Context, name string) (int32, error)
 	// PrincipalNames returns the names of small ids.

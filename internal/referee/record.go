@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"fmt"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
@@ -22,6 +23,37 @@ type Record struct {
 	Outages     []Outage // that overlap the match, in order of time
 	// Principals are the names of those who made the events.
 	Principals map[int32]string
+	// Entries are what the log of finished games holds of the match, and what
+	// waits for it.
+	Entries []RecordedEntry
+	// Contradicted are the outages that paused the match and in which moves were made.
+	Contradicted []ContradictedOutage
+	Now          clock.Time // of the database, when it was read
+}
+
+// RecordedEntry is an entry of the log of finished games, or a place in the queue
+// for it.
+type RecordedEntry struct {
+	Queued   bool
+	Position int64  // from 0, of an entry
+	Game     int    // 0 for an entry of the log of compensations
+	Head     []byte // hash of an event; nil in the queue of games
+	// Compensation tells of a place in the queue that it is for the compensation
+	// of Game.
+	Compensation bool
+}
+
+// ContradictedOutage is an outage on record in which a replica took a move.
+type ContradictedOutage struct {
+	Outage
+	Move clock.Time // of any match
+}
+
+// UnreadableError means that a row holds what no referee writes.
+type UnreadableError struct{ Table, Column, Problem string }
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%s.%s can't be read: %s", e.Table, e.Column, e.Problem)
 }
 
 // Settlement returns a game's settlement, or the one that compensates it; nil if

@@ -19,6 +19,9 @@ import (
 var (
 	// ErrNotFound means that there is no such match, game or event.
 	ErrNotFound = errors.New("not found")
+	// ErrDetached means that the match is there and its log is not: its month was
+	// taken out of the log to be kept elsewhere.
+	ErrDetached = errors.New("the match's log has been detached")
 	// ErrConflict means that the match has changed since it was loaded.
 	ErrConflict = errors.New("the match has changed meanwhile")
 	// ErrTooLate and ErrTooEarly mean that the commit missed its guards in

@@ -65,6 +65,9 @@ func TestUnsoundRulesets(t *testing.T) {
 		{"clock", `{"clock": {"turn_ms": -1}}`, "clock.turn_ms"},
 		{"series", `{"series": {"valid_games": 0}}`, "series.valid_games"},
 		{"board", `{"dark_chess": {"idle": {"limit": 5, "count": "sometimes"}}}`, "dark_chess.idle.count"},
+		{"long description", `{"description": "` + strings.Repeat("x", maxDescriptionBytes+1) + `"}`, "description"},
+		{"many decisions", `{"decisions": ["x"` + strings.Repeat(`, "x"`, maxDecisions) + `]}`, "decisions"},
+		{"long decision", `{"decisions": ["` + strings.Repeat("x", maxDescriptionBytes+1) + `"]}`, "decisions"},
 		{"long id", `{"id": "` + strings.Repeat("x", 65) + `"}`, "id"},
 	}
 	for _, tt := range cases {

@@ -79,7 +79,7 @@ func Stop() Action { return Action{Kind: ActionStop, From: NoSquare, To: NoSquar
 // EndReason is how a game ended. The numbers are stored: never renumber.
 type EndReason uint8
 
-// The endings. Those up to EndMaxPlies are found by a family's rules after a
+// The endings. Those up to EndIllegalAction are found by a family's rules after a
 // ply; the others are the referee's.
 const (
 	EndNone           EndReason = 0
@@ -89,6 +89,8 @@ const (
 	EndRepetition     EndReason = 4  // a cycle or a position came too often
 	EndIdle           EndReason = 5  // too many quiet plies
 	EndMaxPlies       EndReason = 6  // the ruleset's length limit
+	EndFlag           EndReason = 7  // a side's flag was taken or blown up
+	EndIllegalAction  EndReason = 8  // an illegal action, where that loses
 	EndResignation    EndReason = 20 // a seat resigned
 	EndTime           EndReason = 21 // a clock ran out, or one expiry too many
 	EndDisconnection  EndReason = 22 // the platform reported a seat as gone

@@ -96,6 +96,8 @@ func TestFirstMover(t *testing.T) {
 		{0, -1, 2, rules.NoSeat},
 		{2, 1, 2, rules.NoSeat},
 		{rules.NoSeat, 1, 2, rules.NoSeat},
+		{rules.NoSeat, 2, 2, rules.NoSeat},
+		{0, 7, 1, 0},
 		{0, 1, 0, rules.NoSeat},
 		{0, 1, 5, rules.NoSeat},
 	} {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 
 	"referee.example/internal/referee"
 
@@ -19,9 +20,15 @@ type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// malformedMark is an unknown field, of the highest number there is, that marks
-// what was not a message.
-var malformedMark = protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.VarintType), 1)
+// malformedTag begins an unknown field, of the highest number there is, that marks
+// what was not a message. It holds what is wrong, where that is known.
+var malformedTag = protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.BytesType)
+
+// markMalformed empties a message and marks it.
+func markMalformed(message proto.Message, wrong string) {
+	proto.Reset(message)
+	message.ProtoReflect().SetUnknown(protowire.AppendString(slices.Clone(malformedTag), wrong))
+}
 
 // Unmarshal reads a message.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
@@ -30,16 +37,23 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if err == nil || !ok {
 		return err
 	}
-	proto.Reset(message)
-	message.ProtoReflect().SetUnknown(malformedMark)
+	markMalformed(message, "")
 	return nil
 }
 
-// wellFormed refuses a message that Unmarshal has marked.
+// wellFormed refuses a message that was marked.
 func wellFormed(v any) error {
 	message, ok := v.(proto.Message)
-	if ok && bytes.Equal(message.ProtoReflect().GetUnknown(), malformedMark) {
+	if !ok {
+		return nil
+	}
+	content, marked := bytes.CutPrefix(message.ProtoReflect().GetUnknown(), malformedTag)
+	wrong, length := protowire.ConsumeString(content)
+	switch {
+	case !marked || length != len(content):
+		return nil
+	case wrong == "":
 		return referee.InvalidField("message", "must be a message of the contract, its text in UTF-8")
 	}
-	return nil
+	return referee.InvalidField("message", "must be JSON of the contract: %s", wrong)
 }

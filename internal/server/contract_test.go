@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -102,6 +103,7 @@ var canonical = map[string]codes.Code{
 	"PERMISSION_DENIED": codes.PermissionDenied, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
 	"ABORTED": codes.Aborted, "UNAVAILABLE": codes.Unavailable, "FAILED_PRECONDITION": codes.FailedPrecondition,
 	"RESOURCE_EXHAUSTED": codes.ResourceExhausted, "INTERNAL": codes.Internal, "DEADLINE_EXCEEDED": codes.DeadlineExceeded,
+	"OUT_OF_RANGE": codes.OutOfRange,
 }
 
 func TestCodesAreThoseThatTheContractDocuments(t *testing.T) {
@@ -196,6 +198,14 @@ func TestServiceConfigIsTaken(t *testing.T) {
 	must(t, dial(refereev1.ServiceConfig))
 	if dial(strings.Replace(refereev1.ServiceConfig, `"0.1s"`, `"soon"`, 1)) == nil {
 		t.Error("a broken config was taken: the test proves nothing")
+	}
+	for _, service := range services {
+		for _, stream := range service.Streams {
+			name := fmt.Sprintf(`{"service": %q, "method": %q}`, service.ServiceName, stream.StreamName)
+			if !strings.Contains(refereev1.ServiceConfig, name) {
+				t.Errorf("the stream %s has the timeout of the calls", name)
+			}
+		}
 	}
 	for _, code := range []string{"ABORTED", "DEADLINE_EXCEEDED", "INTERNAL", "RESOURCE_EXHAUSTED"} {
 		if strings.Contains(refereev1.ServiceConfig, code) {

@@ -30,6 +30,8 @@ const (
 	reasonInternal         referee.Reason = "INTERNAL"
 	reasonDeadlineTooShort referee.Reason = "DEADLINE_TOO_SHORT"
 	reasonNotLogged        referee.Reason = "NOT_LOGGED"
+	reasonOutOfRange       referee.Reason = "POSITION_OUT_OF_RANGE"
+	reasonLogDetached      referee.Reason = "LOG_DETACHED"
 )
 
 // overloadPause is in how long a replica gets through what waits when it is full.
@@ -72,6 +74,8 @@ var codeOf = map[referee.Reason]codes.Code{
 	reasonInternal:                    codes.Internal,
 	reasonDeadlineTooShort:            codes.DeadlineExceeded,
 	reasonNotLogged:                   codes.FailedPrecondition,
+	reasonOutOfRange:                  codes.OutOfRange,
+	reasonLogDetached:                 codes.FailedPrecondition,
 }
 
 // notFound is answered for what is not there and what is not the caller's to see.
@@ -98,6 +102,9 @@ func statusOf(err error) *status.Status {
 	case errors.Is(err, referee.ErrOverloaded):
 		refusal = &referee.Refusal{Reason: reasonOverloaded, RetryAfter: overloadPause,
 			Message: "the replica has as many changes waiting as it takes"}
+	case errors.Is(err, referee.ErrDetached):
+		refusal = &referee.Refusal{Reason: reasonLogDetached,
+			Message: "the events of this match are kept elsewhere by now: its month was detached from the log"}
 	case errors.Is(err, context.Canceled):
 		return status.New(codes.Canceled, "the call was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):

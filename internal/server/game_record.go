@@ -52,7 +52,7 @@ func (a *auditService) RecallPlayer(ctx context.Context, r *refereev1.RecallPlay
 	}
 	out := &refereev1.RecallPlayerResponse{}
 	if !foreign(caller, filter) {
-		rows, err := a.history.ListGames(ctx, filter, rules.EndNone, referee.ResultAny, referee.GameKey{}, recalledGames)
+		rows, _, err := a.history.ListGames(ctx, filter, rules.EndNone, referee.ResultAny, referee.GameKey{}, recalledGames)
 		if err != nil {
 			return nil, err
 		}

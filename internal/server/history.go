@@ -88,13 +88,12 @@ func (a *auditService) ListMatches(ctx context.Context, r *refereev1.ListMatches
 	if foreign(caller, filter) {
 		return out, nil
 	}
-	states, err := a.history.ListMatches(ctx, filter, referee.MatchStatus(r.GetStatus()), p.match(), p.size+1)
+	states, next, err := a.history.ListMatches(ctx, filter, referee.MatchStatus(r.GetStatus()), p.match(), p.size)
 	if err != nil {
 		return nil, err
 	}
-	if len(states) > p.size {
-		states = states[:p.size]
-		out.NextPageToken = p.next(matchKey(states[p.size-1].ID))
+	if next != (referee.ID{}) {
+		out.NextPageToken = p.next(matchKey(next))
 	}
 	for _, state := range states {
 		match, err := protoMatch(state)
@@ -126,14 +125,13 @@ func (a *auditService) ListGames(ctx context.Context, r *refereev1.ListGamesRequ
 	if foreign(caller, filter) {
 		return out, nil
 	}
-	rows, err := a.history.ListGames(ctx, filter, endReason(r.GetEndedBy()),
-		referee.GameResultFilter(r.GetResult()), p.game(), p.size+1)
+	rows, next, err := a.history.ListGames(ctx, filter, endReason(r.GetEndedBy()),
+		referee.GameResultFilter(r.GetResult()), p.game(), p.size)
 	if err != nil {
 		return nil, err
 	}
-	if len(rows) > p.size {
-		rows = rows[:p.size]
-		out.NextPageToken = p.next(gameKey(rows[p.size-1].GameKey))
+	if next != (referee.GameKey{}) {
+		out.NextPageToken = p.next(gameKey(next))
 	}
 	for i := range rows {
 		out.Games = append(out.Games, protoListing(&rows[i]))

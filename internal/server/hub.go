@@ -9,33 +9,34 @@ import (
 	"referee.example/internal/referee"
 )
 
-// hub tells this replica's watchers that a match has changed. It only hints:
-// what changed each watcher reads from the log, so that a lost or a doubled
-// hint costs a read and never an event. One query asks for all watched matches.
-type hub struct {
-	versions func(context.Context, []referee.ID) (map[referee.ID]int64, error)
+// hub tells this replica's watchers that a log has grown: that of a match, by its
+// id, or the feed of a platform, by its name. It only hints: what is new each
+// watcher reads from the log, so that a lost or a doubled hint costs a read and
+// never an event. One query asks for all that is watched.
+type hub[K comparable] struct {
+	versions func(context.Context, []K) (map[K]int64, error)
 	log      *slog.Logger
 	limits   limits
 
 	mu      sync.Mutex
-	watched map[referee.ID]*watched
+	watched map[K]*watched
 	count   int
 }
 
-// watched is a match that somebody watches.
+// watched is a log that somebody watches.
 type watched struct {
 	version int64 // that its watchers were last told of, -1 at first
 	hints   map[chan struct{}]struct{}
 }
 
-func newHub(versions func(context.Context, []referee.ID) (map[referee.ID]int64, error), log *slog.Logger, l limits) *hub {
-	return &hub{versions: versions, log: log, limits: l, watched: map[referee.ID]*watched{}}
+func newHub[K comparable](versions func(context.Context, []K) (map[K]int64, error), log *slog.Logger, l limits) *hub[K] {
+	return &hub[K]{versions: versions, log: log, limits: l, watched: map[K]*watched{}}
 }
 
-// watch returns a channel that holds a hint whenever the match may have changed
+// watch returns a channel that holds a hint whenever the log may have grown
 // since it was last emptied, and the function that ends the watch. It refuses
 // when there are too many.
-func (h *hub) watch(id referee.ID) (<-chan struct{}, func(), error) {
+func (h *hub[K]) watch(id K) (<-chan struct{}, func(), error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.count >= h.limits.watches {
@@ -43,22 +44,22 @@ func (h *hub) watch(id referee.ID) (<-chan struct{}, func(), error) {
 			Message: "the replica has as many watches as it takes", RetryAfter: time.Second}
 	}
 	h.count++
-	match := h.watched[id]
-	if match == nil {
-		match = &watched{version: -1, hints: map[chan struct{}]struct{}{}}
-		h.watched[id] = match
+	log := h.watched[id]
+	if log == nil {
+		log = &watched{version: -1, hints: map[chan struct{}]struct{}{}}
+		h.watched[id] = log
 	}
 	hint := make(chan struct{}, 1)
-	match.hints[hint] = struct{}{}
+	log.hints[hint] = struct{}{}
 	return hint, func() { h.unwatch(id, hint) }, nil
 }
 
-func (h *hub) unwatch(id referee.ID, hint chan struct{}) {
+func (h *hub[K]) unwatch(id K, hint chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	match := h.watched[id]
-	delete(match.hints, hint)
-	if len(match.hints) == 0 {
+	log := h.watched[id]
+	delete(log.hints, hint)
+	if len(log.hints) == 0 {
 		delete(h.watched, id)
 	}
 	h.count--
@@ -72,11 +73,11 @@ func (s *Server) Watches() int {
 }
 
 // changed hints at a change that this replica made itself.
-func (h *hub) changed(id referee.ID) {
+func (h *hub[K]) changed(id K) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if match := h.watched[id]; match != nil {
-		match.tell()
+	if log := h.watched[id]; log != nil {
+		log.tell()
 	}
 }
 
@@ -90,8 +91,8 @@ func (w *watched) tell() {
 	}
 }
 
-// run asks for the versions of watched matches until ctx is done.
-func (h *hub) run(ctx context.Context) {
+// run asks for the versions of what is watched until ctx is done.
+func (h *hub[K]) run(ctx context.Context) {
 	ticker := time.NewTicker(h.limits.poll)
 	defer ticker.Stop()
 	failing := false
@@ -104,13 +105,13 @@ func (h *hub) run(ctx context.Context) {
 		err := h.poll(ctx)
 		if failed := err != nil; failed != failing && ctx.Err() == nil {
 			failing = failed
-			h.log.Warn("versions of watched matches", "failing", failing, "cause", err)
+			h.log.Warn("versions of what is watched", "failing", failing, "cause", err)
 		}
 	}
 }
 
 // poll asks once and hints at what has changed.
-func (h *hub) poll(ctx context.Context) error {
+func (h *hub[K]) poll(ctx context.Context) error {
 	ids := h.ids()
 	if len(ids) == 0 {
 		return nil
@@ -124,18 +125,18 @@ func (h *hub) poll(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, version := range versions {
-		if match := h.watched[id]; match != nil && match.version != version {
-			match.version = version
-			match.tell()
+		if log := h.watched[id]; log != nil && log.version != version {
+			log.version = version
+			log.tell()
 		}
 	}
 	return nil
 }
 
-func (h *hub) ids() []referee.ID {
+func (h *hub[K]) ids() []K {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ids := make([]referee.ID, 0, len(h.watched))
+	ids := make([]K, 0, len(h.watched))
 	for id := range h.watched {
 		ids = append(ids, id)
 	}

@@ -150,6 +150,8 @@ func (r *room) serve() {
 	go func() { served <- r.server.Serve(lis) }()
 	conn, err := grpc.NewClient("passthrough:room", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+		// A window of its own choice may grow to 16 MB, which hides what the server holds.
+		grpc.WithInitialWindowSize(128<<10), grpc.WithInitialConnWindowSize(128<<10),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes), grpc.MaxCallSendMsgSize(32<<20)))
 	must(r.t, err)
 	r.conn = conn

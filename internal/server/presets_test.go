@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"testing"
 
 	"referee.example/internal/rules"
@@ -20,15 +21,28 @@ func TestPresetsToSettlement(t *testing.T) {
 	for _, preset := range list.GetRulesets() {
 		t.Run(preset.GetId(), func(t *testing.T) { r.playMatch(t, preset, nil) })
 	}
+	// One deal, so that what the players come to is the same in each run.
+	r = newRoom(t, options{deal: tidy})
 	for _, id := range []string{"gametower-standard", "gametower-open-chain", "gametower-dark-chain"} {
 		got, err := r.rules.GetRuleset(r.as("east"), &refereev1.GetRulesetRequest{RulesetId: id})
 		must(t, err)
 		got.GetRuleset().GetDarkChess().ChariotRush = "any_rank"
-		t.Run(id+" with rush", func(t *testing.T) { r.playMatch(t, got.GetRuleset(), proto.Bool(true)) })
+		t.Run(id+" with rush", func(t *testing.T) {
+			if rushes := r.playMatch(t, got.GetRuleset(), proto.Bool(true)); rushes == 0 {
+				t.Error("no chariot rushed")
+			}
+		})
+		got.GetRuleset().GetDarkChess().ChariotRush = ""
+		t.Run(id+" without rush", func(t *testing.T) {
+			if rushes := r.playMatch(t, got.GetRuleset(), proto.Bool(false)); rushes != 0 {
+				t.Errorf("%d rushes", rushes)
+			}
+		})
 	}
 }
 
-func (r *room) playMatch(t *testing.T, preset *refereev1.Ruleset, rush *bool) {
+// playMatch returns how many rushes its match had.
+func (r *room) playMatch(t *testing.T, preset *refereev1.Ruleset, rush *bool) (rushes int) {
 	engine := board(t, preset)
 	staked := preset.GetStakes().GetLossMultiple() > 0
 	tb := r.create(func(c *refereev1.CreateMatchRequest) {
@@ -52,7 +66,11 @@ func (r *room) playMatch(t *testing.T, preset *refereev1.Ruleset, rush *bool) {
 				tb.resign(uint32(s.Turn()))
 				break
 			}
-			tb.play(protoAction(capturing(engine, &s)))
+			a := capturing(engine, &s)
+			if engine.Manner(&s, a) == banqi.MannerRush {
+				rushes++
+			}
+			tb.play(protoAction(a))
 		}
 		if tb.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_RULING {
 			tb.ruleFoul(true)
@@ -68,12 +86,16 @@ func (r *room) playMatch(t *testing.T, preset *refereev1.Ruleset, rush *bool) {
 			t.Errorf("game %d: result %v, settlement %v", game.GetGame(), game.GetResult(), game.GetSettlement())
 		}
 	}
+	return rushes
 }
 
-// capturing picks a capture where there is one, so that games are decided, else
-// an action that depends on the ply.
+// capturing picks a capture where there is one, a rush before others, so that
+// games are decided, else an action that depends on the ply.
 func capturing(g *banqi.Game, s *banqi.State) rules.Action {
 	actions := g.List(s, nil)
+	if i := slices.IndexFunc(actions, func(a rules.Action) bool { return g.Manner(s, a) == banqi.MannerRush }); i >= 0 {
+		return actions[i]
+	}
 	for _, a := range actions {
 		if m := g.Manner(s, a); m != banqi.MannerFlip && m != banqi.MannerStep && m != banqi.MannerSlide && m != banqi.MannerStop {
 			return a

@@ -412,6 +412,23 @@ func TestSmallFieldsRefuse(t *testing.T) {
 			_, err := r.audit.RecallPlayer(auditor, &refereev1.RecallPlayerRequest{Platform: "east"})
 			return err
 		}, invalid("player_id")},
+		"pair of one": {func() error {
+			_, err := r.audit.GetPairStatistics(auditor, &refereev1.GetPairStatisticsRequest{Platform: "east", PlayerId: "bob", OpponentId: "bob"})
+			return err
+		}, invalid("opponent_id")},
+		"half a pair": {func() error {
+			_, err := r.audit.GetPairStatistics(auditor, &refereev1.GetPairStatisticsRequest{Platform: "east", PlayerId: "bob"})
+			return err
+		}, invalid("opponent_id")},
+		"pair of no platform": {func() error {
+			_, err := r.audit.GetPairStatistics(auditor, &refereev1.GetPairStatisticsRequest{PlayerId: "bob", OpponentId: "ann"})
+			return err
+		}, invalid("platform")},
+		"pair in no time": {func() error {
+			_, err := r.audit.GetPairStatistics(auditor, &refereev1.GetPairStatisticsRequest{Platform: "east", PlayerId: "bob", OpponentId: "ann",
+				FromTime: &timestamppb.Timestamp{Seconds: 2}, UntilTime: &timestamppb.Timestamp{Seconds: 1}})
+			return err
+		}, invalid("until_time")},
 		"foreign page token": {func() error {
 			_, err := r.audit.ListGames(auditor, &refereev1.ListGamesRequest{PageToken: "AAAA"})
 			return err

@@ -8,6 +8,7 @@ var (
 	operators = []string{ScopeOperate}
 	auditors  = []string{ScopeAudit}
 	readers   = []string{ScopePlay, ScopeAudit, ScopeOperate}
+	wallets   = []string{ScopePlay, ScopeAudit}
 	anyone    = []string{} // with a known token
 )
 
@@ -41,14 +42,20 @@ var scopesOf = map[string][]string{
 	refereev1.RulesService_ValidateAction_FullMethodName: anyone,
 	refereev1.RulesService_QuoteStake_FullMethodName:     anyone,
 
-	refereev1.AuditService_ListMatches_FullMethodName:   auditors,
-	refereev1.AuditService_ListGames_FullMethodName:     auditors,
-	refereev1.AuditService_GetGameRecord_FullMethodName: auditors,
-	refereev1.AuditService_RecallPlayer_FullMethodName:  auditors,
-	refereev1.AuditService_FindMatch_FullMethodName:     auditors,
-	refereev1.AuditService_VerifyGame_FullMethodName:    auditors,
-	refereev1.AuditService_ExportGames_FullMethodName:   auditors,
-	refereev1.AuditService_GetCheckpoint_FullMethodName: readers,
-	refereev1.AuditService_ProveGame_FullMethodName:     readers,
-	refereev1.AuditService_GetLogTile_FullMethodName:    auditors,
+	refereev1.AuditService_ListMatches_FullMethodName:       auditors,
+	refereev1.AuditService_ListGames_FullMethodName:         auditors,
+	refereev1.AuditService_GetGameRecord_FullMethodName:     auditors,
+	refereev1.AuditService_RecallPlayer_FullMethodName:      auditors,
+	refereev1.AuditService_GetPairStatistics_FullMethodName: auditors,
+	refereev1.AuditService_FindMatch_FullMethodName:         auditors,
+	refereev1.AuditService_VerifyGame_FullMethodName:        auditors,
+	refereev1.AuditService_ExportGames_FullMethodName:       auditors,
+	refereev1.AuditService_GetCheckpoint_FullMethodName:     readers,
+	refereev1.AuditService_ProveGame_FullMethodName:         readers,
+	refereev1.AuditService_GetLogTile_FullMethodName:        auditors,
+
+	refereev1.AuditService_StreamSettlements_FullMethodName: wallets,
+	refereev1.AuditService_ListSettlements_FullMethodName:   wallets,
+	refereev1.AuditService_ListExposure_FullMethodName:      auditors,
+	refereev1.AuditService_ListInterventions_FullMethodName: auditors,
 }

@@ -204,6 +204,6 @@ func TestPanicsStayInside(t *testing.T) {
 
 type brokenHistory struct{ referee.History }
 
-func (brokenHistory) ListMatches(context.Context, referee.HistoryFilter, referee.MatchStatus, referee.ID, int) ([]*referee.State, error) {
+func (brokenHistory) ListMatches(context.Context, referee.HistoryFilter, referee.MatchStatus, referee.ID, int) ([]*referee.State, referee.ID, error) {
 	panic("the red general is on b3")
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,7 @@ const (
 	leastPing      = 10 * time.Second // clients may ping so often
 )
 
-// Config is what a server needs. Every field but TLS, LogKey and Reflection is required.
+// Config is what a server needs. Every field but TLS, LogKeys, Metrics and Reflection is required.
 type Config struct {
 	Referee *referee.Referee
 	History referee.History
@@ -57,11 +58,14 @@ type Config struct {
 	// Versions returns the versions of matches, those it knows.
 	Versions func(ctx context.Context, ids []referee.ID) (map[referee.ID]int64, error)
 	Log      *tlog.Log // of finished games
-	// LogKey is the public key of that log; nil leaves its signatures unchecked.
-	LogKey note.Verifier
-	Access *Access // who may call, until SetAccess
-	// TLS is the port's; nil for none.
+	// LogKeys are the public keys of that log: a log that changes its key has two
+	// for a while. None leaves its signatures unchecked.
+	LogKeys []note.Verifier
+	Access  *Access // who may call, until SetAccess
+	// TLS is the gRPC port's; nil for none.
 	TLS *tls.Config
+	// Metrics answers /metrics on the HTTP port, without a token; nil for none.
+	Metrics http.Handler
 	// Reflection lets anybody ask for the contract.
 	Reflection bool
 	Logger     *slog.Logger
@@ -69,11 +73,11 @@ type Config struct {
 
 // limits are those that tests shorten.
 type limits struct {
-	poll      time.Duration // how often versions of watched matches are asked for
+	poll      time.Duration // how often versions of what is watched are asked for
 	ready     time.Duration // how often readiness is asked for
 	heartbeat time.Duration // a watch's longest silence
 	streamAge time.Duration
-	watches   int // watches of this replica
+	watches   int // of matches and of feeds each, at this replica
 }
 
 var standardLimits = limits{
@@ -81,19 +85,22 @@ var standardLimits = limits{
 	streamAge: streamAge, watches: 10_000,
 }
 
-// Server is the gRPC server of one replica.
+// Server is the gRPC server of one replica, and its HTTP server.
 type Server struct {
 	grpc    *grpc.Server
+	web     *webServer
 	health  *health.Server
 	referee *referee.Referee
 	history referee.History
 	records referee.Records
 	gameLog *tlog.Log
-	logKey  note.Verifier
+	logKeys []note.Verifier
 	access  atomic.Pointer[Access]
 	ready   func(context.Context) error
+	metrics http.Handler
 	log     *slog.Logger
-	hub     *hub
+	hub     *hub[referee.ID] // of matches
+	feeds   *hub[string]     // of platforms' settlements
 	limits  limits
 
 	// draining ends the contract's streams, stopping what runs in the background.
@@ -110,33 +117,23 @@ func New(c Config) *Server { return newServer(c, standardLimits) }
 
 func newServer(c Config, l limits) *Server {
 	s := &Server{
-		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKey: c.LogKey,
-		ready: c.Ready, log: c.Logger,
-		hub: newHub(c.Versions, c.Logger, l), limits: l,
+		health: health.NewServer(), referee: c.Referee, history: c.History, records: c.Records, gameLog: c.Log, logKeys: c.LogKeys,
+		ready: c.Ready, metrics: c.Metrics, log: c.Logger,
+		hub: newHub(c.Versions, c.Logger, l), feeds: newHub(c.History.SettlementHeads, c.Logger, l), limits: l,
 	}
 	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.grpc = grpc.NewServer(
+	s.grpc = s.newGRPC(
 		grpc.Creds(transport(c.TLS)),
-		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
-		grpc.ChainUnaryInterceptor(s.unary),
-		grpc.ChainStreamInterceptor(s.stream),
-		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(MaxRequestBytes),
-		grpc.MaxSendMsgSize(maxResponseBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.WaitForHandlers(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 	)
-	refereev1.RegisterMatchServiceServer(s.grpc, &matchService{Server: s})
-	refereev1.RegisterRulesServiceServer(s.grpc, &rulesService{Server: s})
-	refereev1.RegisterAuditServiceServer(s.grpc, &auditService{Server: s})
+	s.web = newWebServer(s.newGRPC(), c.Logger)
 	s.setHealth(false)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if c.Reflection {
@@ -150,6 +147,25 @@ func transport(config *tls.Config) credentials.TransportCredentials {
 		return insecure.NewCredentials()
 	}
 	return credentials.NewTLS(config)
+}
+
+// newGRPC returns a gRPC server of the contract: whichever way a call comes, it
+// meets the same stations and limits.
+func (s *Server) newGRPC(options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(options,
+		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(MaxRequestBytes),
+		grpc.MaxSendMsgSize(maxResponseBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.WaitForHandlers(true),
+	)...)
+	refereev1.RegisterMatchServiceServer(g, &matchService{Server: s})
+	refereev1.RegisterRulesServiceServer(g, &rulesService{Server: s})
+	refereev1.RegisterAuditServiceServer(g, &auditService{Server: s})
+	return g
 }
 
 // The services of the contract.
@@ -173,7 +189,9 @@ func (s *Server) Serve(lis net.Listener) error {
 	s.beginning.Lock()
 	if s.stopping.Err() == nil {
 		s.background.Go(func() { s.hub.run(s.stopping) })
+		s.background.Go(func() { s.feeds.run(s.stopping) })
 		s.background.Go(s.watchReadiness)
+		s.background.Go(s.web.serveInProcess)
 	}
 	s.beginning.Unlock()
 	if err := s.grpc.Serve(lis); err != nil {
@@ -182,9 +200,18 @@ func (s *Server) Serve(lis net.Listener) error {
 	return nil
 }
 
-// Drain stops serving in order: health says so first, streams end with a
-// reason, calls in flight are finished until ctx is done, then whatever is left
-// is cut off. Serve returns meanwhile. It may be called once.
+// SettlementsSequenced tells those who follow the feeds of platforms that these
+// have grown. It only hints: they would find out by asking.
+func (s *Server) SettlementsSequenced(platforms []string) {
+	for _, platform := range platforms {
+		s.feeds.changed(platform)
+	}
+}
+
+// Drain stops serving in order, on both ports at once: health says so first,
+// streams end with a reason, calls in flight are finished until ctx is done, then
+// whatever is left is cut off. Serve and ServeWeb return meanwhile. It may be
+// called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.health.Shutdown()
 	s.drain()
@@ -193,6 +220,7 @@ func (s *Server) Drain(ctx context.Context) {
 		defer close(finished)
 		s.grpc.GracefulStop()
 	}()
+	s.web.drain(ctx)
 	select {
 	case <-finished:
 	case <-ctx.Done():

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"referee.example/internal/referee"
-	"referee.example/internal/tlog"
 	"referee.example/internal/verify"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -20,17 +19,21 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 		return nil, err
 	}
 	record, err := a.recordOf(ctx, id)
+	var unreadable *referee.UnreadableError
+	if errors.As(err, &unreadable) {
+		return a.unreadable(ctx, id, unreadable)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if game > 0 && game >= len(record.Logs) && game >= 1+len(record.Games) {
 		return nil, notFound()
 	}
-	proofs, err := a.proofs(ctx, record)
+	logged, err := verify.Look(ctx, a.gameLog, record, a.logKeys...)
 	if err != nil {
 		return nil, err
 	}
-	report := verify.Record(record, proofs, a.logKey)
+	report := verify.Record(record, logged)
 	report.Seals(record, a.referee.CheckSeal)
 	out := &refereev1.VerifyGameResponse{Sound: true, Notes: report.Notes, Events: uint32(report.Events)}
 	for _, f := range report.Findings {
@@ -39,12 +42,28 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 		}
 		out.Sound = false
 		out.Findings = append(out.Findings, &refereev1.Finding{
-			Game: uint32(f.Game), Seq: uint32(f.Seq), What: f.What, Expected: f.Expected, Found: f.Found,
+			Game: uint32(max(f.Game, 0)), Seq: uint32(f.Seq), What: f.What, Expected: f.Expected, Found: f.Found,
 		})
 	}
 	now, err := a.referee.Now()
 	out.ServerTime = stamp(now)
 	return out, err
+}
+
+// unreadable answers for a match of which a row holds what no referee writes: that
+// is the finding, and nothing else can be judged. Whose match it is can still be
+// read, or the answer is the error.
+func (a *auditService) unreadable(ctx context.Context, id referee.ID, found *referee.UnreadableError) (*refereev1.VerifyGameResponse, error) {
+	if caller := reader(ctx); caller.Platform != EveryPlatform {
+		if _, err := a.referee.Match(ctx, caller, id); err != nil {
+			return nil, err
+		}
+	}
+	now, err := a.referee.Now()
+	return &refereev1.VerifyGameResponse{
+		Findings: []*refereev1.Finding{{What: found.Table + "." + found.Column, Expected: "what a referee writes", Found: found.Problem}},
+		Notes:    []string{"the record can't be read, so that nothing else of it is judged"}, ServerTime: stamp(now),
+	}, err
 }
 
 // recordOf returns the record of a match that the caller may see.
@@ -60,24 +79,4 @@ func (a *auditService) recordOf(ctx context.Context, id referee.ID) (*referee.Re
 		return nil, notFound()
 	}
 	return record, nil
-}
-
-// proofs returns the proofs that the log of finished games holds a match's
-// ended games, those that have entered it.
-func (a *auditService) proofs(ctx context.Context, record *referee.Record) (verify.Proofs, error) {
-	proofs := verify.Proofs{}
-	for i := range record.Games {
-		if record.Games[i].Status != referee.GameEnded {
-			continue
-		}
-		game := record.Games[i].Game
-		proof, _, err := a.gameLog.ProveGame(ctx, record.Match.ID, game, 0)
-		switch {
-		case err == nil:
-			proofs[game] = &proof
-		case !errors.Is(err, tlog.ErrNotLogged) && !errors.Is(err, tlog.ErrNoCheckpoint):
-			return nil, fmt.Errorf("proof of game %d of match %s: %w", game, record.Match.ID, err)
-		}
-	}
-	return proofs, nil
 }

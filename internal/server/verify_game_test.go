@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/note"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"referee.example/internal/referee"
+	"referee.example/internal/tlog"
 	"referee.example/internal/verify"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -56,8 +58,11 @@ func TestVerifyGame(t *testing.T) {
 		if !got.GetSound() || len(got.GetFindings()) != 0 || got.GetEvents() == 0 || got.GetServerTime() == nil {
 			t.Errorf("%s: %v", auditor, got)
 		}
-		if len(got.GetNotes()) != 1 || !strings.Contains(got.GetNotes()[0], "game 2 has not ended") {
-			t.Errorf("notes %q", got.GetNotes())
+		notes := strings.Join(got.GetNotes(), "; ")
+		for _, want := range []string{"game 2 has not ended", "the log of finished games is held up", "game 1 waits"} {
+			if !strings.Contains(notes, want) || len(got.GetNotes()) != 3 {
+				t.Errorf("notes %q", notes)
+			}
 		}
 	}
 	r.owner(`UPDATE events SET captured = 3 WHERE match_id = $1 AND game = 2 AND seq = 2`, played.id)
@@ -220,7 +225,7 @@ func TestExportGames(t *testing.T) {
 // games holds another head.
 func TestARewrittenGameIsFoundByTheLog(t *testing.T) {
 	l := newLogged(newRoom(t, options{}))
-	l.server.logKey = l.log
+	l.server.logKeys = []note.Verifier{l.log}
 	played := l.playedMatch()
 	l.step()
 	got, err := l.verify("auditor", played.id, 1)
@@ -242,8 +247,98 @@ func TestARewrittenGameIsFoundByTheLog(t *testing.T) {
 	l.owner(`UPDATE games SET head_hash = $2 WHERE match_id = $1 AND game = 1`, played.id, head[:])
 	got, err = l.verify("auditor", played.id, 1)
 	must(t, err)
-	if len(got.GetFindings()) != 1 || got.GetFindings()[0].GetWhat() != "inclusion" ||
-		got.GetFindings()[0].GetGame() != 1 || int(got.GetFindings()[0].GetSeq()) != len(events) {
-		t.Errorf("found %v", got)
+	what := []string{}
+	for _, f := range got.GetFindings() {
+		what = append(what, f.GetWhat())
+		if f.GetGame() != 1 || int(f.GetSeq()) != len(events) {
+			t.Errorf("found %v", f)
+		}
+	}
+	if strings.Join(what, " ") != "log_entries.head_hash inclusion" {
+		t.Errorf("found %q", what)
+	}
+}
+
+// TestADamagedLogIsAFinding: what somebody did to the tables of the log is told by
+// VerifyGame, which never fails of it.
+func TestADamagedLogIsAFinding(t *testing.T) {
+	l := newLogged(newRoom(t, options{}))
+	l.server.logKeys = []note.Verifier{l.log}
+	played := l.playedMatch()
+	l.step()
+	for _, damage := range []struct{ what, statement string }{
+		{"inclusion", `DELETE FROM log_entries`},
+		{"log_head.checkpoint", `UPDATE log_head SET checkpoint = 'nothing'`},
+		{"log_head", `DELETE FROM log_head`},
+	} {
+		l.owner(damage.statement)
+		got, err := l.verify("auditor", played.id, 1)
+		must(t, err)
+		found := ""
+		for _, f := range got.GetFindings() {
+			found += " " + f.GetWhat()
+		}
+		if got.GetSound() || !strings.Contains(found+" ", " "+damage.what+" ") {
+			t.Errorf("%s: found%s", damage.statement, found)
+		}
+	}
+}
+
+// TestValuesThatNoRefereeWrites are findings too, at the column.
+func TestValuesThatNoRefereeWrites(t *testing.T) {
+	r := newRoom(t, options{})
+	played := r.playedMatch()
+	for _, c := range []struct{ what, before, statement, after string }{
+		{"events.seat", ``, `UPDATE events SET seat = 300 WHERE game = 1 AND seq = 2`, `UPDATE events SET seat = 0 WHERE game = 1 AND seq = 2`},
+		{"events.game", `ALTER TABLE events DROP CONSTRAINT events_numbers, DROP CONSTRAINT events_kind`, `UPDATE events SET game = -1 WHERE game = 2 AND seq = 1`,
+			`UPDATE events SET game = 2 WHERE game = -1`},
+		{"events.hash", `ALTER TABLE events DROP CONSTRAINT events_hash`, `UPDATE events SET hash = hash || '\x00' WHERE game = 1 AND seq = 2`,
+			`UPDATE events SET hash = substr(hash, 1, 32) WHERE game = 1 AND seq = 2`},
+		{"events.event_time", ``, `UPDATE events SET event_time = 'infinity' WHERE game = 1 AND seq = 2`, `UPDATE events SET event_time = now() WHERE game = 1 AND seq = 2`},
+		{"games.status", `ALTER TABLE games DROP CONSTRAINT games_status, DROP CONSTRAINT games_started, DROP CONSTRAINT games_ended`,
+			`UPDATE games SET status = 300 WHERE game = 2`, `UPDATE games SET status = 2 WHERE game = 2`},
+		{"matches.status", `ALTER TABLE matches DROP CONSTRAINT matches_status, DROP CONSTRAINT matches_ended`,
+			`UPDATE matches SET status = 300`, `UPDATE matches SET status = 2`},
+	} {
+		if c.before != "" {
+			r.owner(c.before)
+		}
+		r.owner(c.statement)
+		got, err := r.verify("auditor", played.id, 0)
+		must(t, err)
+		if len(got.GetFindings()) != 1 || got.GetFindings()[0].GetWhat() != c.what || got.GetSound() {
+			t.Errorf("%s: %v", c.statement, got)
+		}
+		r.owner(c.after)
+	}
+	r.owner(`DELETE FROM match_states`)
+	got, err := r.verify("auditor", played.id, 0)
+	if err != nil || got.GetSound() {
+		t.Errorf("without a state: %v, %v", got, err)
+	}
+}
+
+// TestALogMayHaveTwoKeys: while the replicas change their key, some sign with the
+// old one.
+func TestALogMayHaveTwoKeys(t *testing.T) {
+	l := newLogged(newRoom(t, options{}))
+	played := l.playedMatch()
+	l.step()
+	other, err := tlog.NewKey("referee.example/log")
+	must(t, err)
+	key, err := tlog.ParseKey(other)
+	must(t, err)
+	public, err := tlog.ParsePublic(key.Public())
+	must(t, err)
+	for _, c := range []struct {
+		keys  []note.Verifier
+		sound bool
+	}{{[]note.Verifier{public}, false}, {[]note.Verifier{public, l.log}, true}} {
+		l.server.logKeys = c.keys
+		got, err := l.verify("auditor", played.id, 1)
+		must(t, err)
+		if got.GetSound() != c.sound {
+			t.Errorf("with %d keys: %v", len(c.keys), got)
+		}
 	}
 }

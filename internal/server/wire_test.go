@@ -125,9 +125,28 @@ func (w *wire) history(id string) {
 		&refereev1.ListGamesResponse{})
 	w.call("recall_player", "east/auditor", refereev1.AuditService_RecallPlayer_FullMethodName,
 		&refereev1.RecallPlayerRequest{PlayerId: "ann"}, &refereev1.RecallPlayerResponse{})
+	w.call("get_pair_statistics", "east/auditor", refereev1.AuditService_GetPairStatistics_FullMethodName,
+		&refereev1.GetPairStatisticsRequest{PlayerId: "ann", OpponentId: "bob"}, &refereev1.GetPairStatisticsResponse{})
 	w.call("audit_find_match", "auditor", refereev1.AuditService_FindMatch_FullMethodName,
 		&refereev1.AuditServiceFindMatchRequest{Platform: "east", By: &refereev1.AuditServiceFindMatchRequest_ExternalRef{ExternalRef: "order 1"}},
 		&refereev1.AuditServiceFindMatchResponse{})
+	w.oversight()
+}
+
+// oversight is called when game 1 has been compensated and the match abandoned.
+func (w *wire) oversight() {
+	w.sequence(false)
+	w.call("list_settlements", "east", refereev1.AuditService_ListSettlements_FullMethodName,
+		&refereev1.ListSettlementsRequest{FromPosition: 1}, &refereev1.ListSettlementsResponse{})
+	w.call("list_settlements_beyond", "east", refereev1.AuditService_ListSettlements_FullMethodName,
+		&refereev1.ListSettlementsRequest{FromPosition: 5}, &refereev1.ListSettlementsResponse{})
+	stream := w.follow("auditor", "east", 3)
+	w.compare("stream_settlements", []any{w.normal(entry(w.t, stream))})
+	w.call("list_interventions", "auditor", refereev1.AuditService_ListInterventions_FullMethodName,
+		&refereev1.ListInterventionsRequest{}, &refereev1.ListInterventionsResponse{})
+	w.started()
+	w.call("list_exposure", "auditor", refereev1.AuditService_ListExposure_FullMethodName,
+		&refereev1.ListExposureRequest{}, &refereev1.ListExposureResponse{})
 }
 
 // TestWireOfClocksAndCounts has the RPCs that other rules allow.

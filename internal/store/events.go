@@ -35,10 +35,13 @@ WHERE match_id = $1 AND game = $2 AND seq >= $3 ORDER BY seq LIMIT $4`
 WHERE match_id = $1 AND game = $2 AND seq >= $3 AND ply = $3 AND kind IN (3, 4) ORDER BY seq LIMIT 1`
 	sqlRequestEvent = `SELECT ` + eventColumns + ` FROM events
 WHERE match_id = $1 AND game = $2 AND seq >= $3 AND request_id IS NOT NULL ORDER BY seq LIMIT 1`
+	sqlAttached = `SELECT EXISTS (SELECT FROM pg_inherits WHERE inhparent = 'events'::regclass
+	AND NOT inhdetachpending AND inhrelid = to_regclass(events_partition($1)))`
 	sqlHasRequest = `SELECT EXISTS (SELECT FROM events WHERE match_id = $1 AND game = $2 AND request_id = $3)`
 )
 
-// Events returns a game's events from seq on, at most limit, in order.
+// Events returns a game's events from seq on, at most limit, in order. Like the
+// others here it returns referee.ErrDetached where the match's month was detached.
 func (s *Store) Events(ctx context.Context, id referee.ID, game, seq, limit int) ([]referee.Event, error) {
 	return s.events(ctx, id, sqlEvents, game, seq, limit)
 }
@@ -80,7 +83,21 @@ func (s *Store) events(ctx context.Context, id referee.ID, query string, numbers
 	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (referee.Event, error) {
 		return scanEvent(row, id)
 	})
+	if err == nil && len(events) == 0 {
+		err = s.attached(ctx, id)
+	}
 	return events, wrap("read events", err)
+}
+
+// attached returns referee.ErrDetached if the log has no partition for a match.
+// It is asked only where a match has no events.
+func (s *Store) attached(ctx context.Context, id referee.ID) error {
+	var is bool
+	err := s.pool.QueryRow(ctx, sqlAttached, timestamp(timeOf(id))).Scan(&is)
+	if err == nil && !is {
+		return referee.ErrDetached
+	}
+	return err
 }
 
 func scanEvent(row pgx.CollectableRow, id referee.ID) (referee.Event, error) {
@@ -95,7 +112,7 @@ func scanEvent(row pgx.CollectableRow, id referee.ID) (referee.Event, error) {
 		return e, err
 	}
 	if len(hash) != len(e.Hash) {
-		return e, fmt.Errorf("event %d of game %d has a hash of %d bytes", e.Seq, e.Game, len(hash))
+		return e, &referee.UnreadableError{Table: "events", Column: "hash", Problem: fmt.Sprintf("%d bytes", len(hash))}
 	}
 	e.Time, e.RequestID, e.Hash = instant(at), request.Bytes, [32]byte(hash)
 	e.Clocks, e.ClientHash, e.Detail = orNil(e.Clocks), orNil(e.ClientHash), orNil(e.Detail)

@@ -134,7 +134,7 @@ func TestTheServersRolePlaysMatches(t *testing.T) {
 	d.must(err)
 	s = d.load(id)
 	d.do(s, &referee.VoidMatch{Header: d.header(s, -1, false), Note: "end"}, d.now())
-	matches, err := d.ListMatches(t.Context(), referee.HistoryFilter{Platform: "north", Player: "ann"}, 0, referee.ID{}, 10)
+	matches, _, err := d.ListMatches(t.Context(), referee.HistoryFilter{Platform: "north", Player: "ann"}, 0, referee.ID{}, 10)
 	if err != nil || len(matches) != 1 {
 		t.Errorf("%d matches, %v", len(matches), err)
 	}

@@ -16,9 +16,9 @@ var (
 
 const (
 	sqlSchemaVersion = `SELECT version, dirty FROM schema_migrations`
-	sqlPartitions    = `
+	sqlPartitionsDue = `
 SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = 'events'::regclass
+WHERE i.inhparent = 'events'::regclass AND NOT i.inhdetachpending
 	AND c.relname IN (events_partition(now()), events_partition(now() + interval '1 month'))`
 )
 
@@ -35,7 +35,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		return fmt.Errorf("%w: version %d (dirty: %t), needed %d", ErrSchema, version, dirty, newest)
 	}
 	var partitions int
-	if err := s.pool.QueryRow(ctx, sqlPartitions).Scan(&partitions); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlPartitionsDue).Scan(&partitions); err != nil {
 		return wrap("look for partitions", err)
 	}
 	if partitions < 2 {

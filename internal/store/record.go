@@ -1,7 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,19 +15,21 @@ import (
 )
 
 const (
+	sqlBeginRecord   = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 	sqlRecordedMatch = `
 SELECT created_at, ended_at, stake, fee, scene_fee, disconnection_penalty, engine_version, status, winners, first_seat,
 	platform, external_ref, table_ref, ruleset_id, ruleset_hash, player_ids, end_note
 FROM matches WHERE match_id = $1`
 	sqlRecordedParticipants = `
-SELECT platform, player_id, seat FROM participants
-WHERE platform = $1 AND player_id = ANY ($2) AND match_id = $3 ORDER BY seat`
+SELECT p.platform, p.player_id, p.seat FROM matches m
+JOIN participants p ON p.platform = m.platform AND p.player_id = ANY (m.player_ids) AND p.match_id = m.match_id
+WHERE m.match_id = $1 ORDER BY p.seat`
 	sqlRecordedState = `
 SELECT version, state, deadline, wake_at, outages_after FROM match_states WHERE match_id = $1`
 	sqlRecordedGames = `
-SELECT game, status, commitment, sealed_seed, started_at, coalesce(first_seat, 0), balances, hold_ids, player_seeds, root,
-	ended_at, coalesce(end_reason, 0), coalesce(winners, 0), coalesce(void, false), coalesce(first_ply, 0),
-	coalesce(last_ply, 0), coalesce(plies, 0), captures::bigint[], coalesce(disconnected, 0), server_seed, head_hash
+SELECT game, status, commitment, sealed_seed, started_at, coalesce(first_seat, 0) AS first_seat, balances, hold_ids, player_seeds, root,
+	ended_at, coalesce(end_reason, 0) AS end_reason, coalesce(winners, 0) AS winners, coalesce(void, false) AS void, coalesce(first_ply, 0) AS first_ply,
+	coalesce(last_ply, 0) AS last_ply, coalesce(plies, 0) AS plies, captures::bigint[], coalesce(disconnected, 0) AS disconnected, server_seed, head_hash
 FROM games WHERE match_id = $1 ORDER BY game`
 	sqlRecordedEvents      = `SELECT ` + eventColumns + ` FROM events WHERE match_id = $1 ORDER BY game, seq`
 	sqlRecordedSettlements = `
@@ -33,47 +39,76 @@ FROM settlements WHERE match_id = $1 ORDER BY game, compensates`
 SELECT game, compensates, payer, payee, amount, why
 FROM settlement_lines WHERE match_id = $1 ORDER BY game, compensates, line`
 	sqlRecordedOutages = `
-SELECT from_at, until_at FROM outages WHERE until_at > $1 AND ($2::timestamptz IS NULL OR from_at < $2) ORDER BY until_at`
+SELECT o.from_at, o.until_at FROM matches m JOIN outages o
+	ON o.until_at > m.created_at AND (m.ended_at IS NULL OR o.from_at < m.ended_at)
+WHERE m.match_id = $1 ORDER BY o.until_at`
+	sqlRecordedRuleset = `
+SELECT r.content FROM matches m JOIN rulesets r ON r.ruleset_hash = m.ruleset_hash WHERE m.match_id = $1`
+	sqlRecordedPrincipals = `
+SELECT p.principal_id, p.name FROM principals p WHERE p.principal_id IN (SELECT principal FROM events WHERE match_id = $1)`
+	sqlEndRecord = `COMMIT`
 )
 
 // Record returns everything about a match as its rows say, all read at one
-// instant; referee.ErrNotFound if there is no such match. What it reads it does
-// not judge.
+// instant; referee.ErrNotFound if there is no such match, referee.ErrDetached if
+// its month was detached from the log, a *referee.UnreadableError for a value that
+// no referee writes. What it reads it does not judge.
 func (s *Store) Record(ctx context.Context, id referee.ID) (*referee.Record, error) {
 	r := &referee.Record{}
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		read := recordReader{ctx: ctx, tx: tx, id: id}
-		return read.all(r)
-	})
-	return r, wrap("read a record", err)
-}
-
-// recordReader reads one match in one transaction.
-type recordReader struct {
-	ctx context.Context
-	tx  pgx.Tx
-	id  referee.ID
-}
-
-func (q *recordReader) all(r *referee.Record) error {
-	for _, read := range []func(*referee.Record) error{
-		q.match, q.state, q.participants, q.games, q.events, q.settlements, q.lines, q.outages, q.ruleset, q.principals,
+	r.Match.ID = id
+	read := recordReader{Record: r}
+	batch := &pgx.Batch{}
+	batch.Queue(sqlBeginRecord)
+	for _, part := range []struct {
+		table, query string
+		read         func(pgx.Rows) error
+	}{
+		{"matches", sqlRecordedMatch, read.match}, {"match_states", sqlRecordedState, read.state},
+		{"participants", sqlRecordedParticipants, read.participants}, {"games", sqlRecordedGames, read.games},
+		{"events", sqlRecordedEvents, read.events}, {"settlements", sqlRecordedSettlements, read.settlements},
+		{"settlement_lines", sqlRecordedLines, read.lines}, {"outages", sqlRecordedOutages, read.outages},
+		{"rulesets", sqlRecordedRuleset, read.ruleset}, {"principals", sqlRecordedPrincipals, read.principals},
+		{"log_entries", sqlRecordedEntries, read.entries},
 	} {
-		if err := read(r); err != nil {
-			return err
+		batch.Queue(part.query, uuid(id)).Query(func(rows pgx.Rows) error { return unreadable(part.table, part.read(rows)) })
+	}
+	batch.Queue(sqlRecordTime).Query(read.time)
+	batch.Queue(sqlEndRecord)
+	// One round trip. Where a query fails, the pool does not take the session back.
+	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, wrap("read a record", err)
+	}
+	if len(r.Logs) == 1 && len(r.Logs[0]) == 0 {
+		if err := s.attached(ctx, id); err != nil {
+			return nil, wrap("read a record", err)
 		}
 	}
-	return nil
+	if err := s.contradictions(ctx, r); err != nil {
+		return nil, wrap("read a record", err)
+	}
+	return r, wrap("read a record", s.namedRuleset(ctx, r))
 }
 
-// each reads all rows of a query about the match.
-func each[T any](q *recordReader, scan func(pgx.CollectableRow) (T, error), query string, arguments ...any) ([]T, error) {
-	rows, err := q.tx.Query(q.ctx, query, arguments...)
-	if err != nil {
-		return nil, err
+// namedRuleset reads the content that the log names, if that is another than the
+// match's row does.
+func (s *Store) namedRuleset(ctx context.Context, r *referee.Record) error {
+	if len(r.Logs) < 2 || len(r.Logs[1]) == 0 {
+		return nil
 	}
-	return pgx.CollectRows(rows, scan)
+	created, err := r.Logs[1][0].Created()
+	if err != nil || bytes.Equal(created.RulesetHash[:], r.Match.RulesetHash) {
+		return nil // what can't be read the verifier finds
+	}
+	var content string
+	err = s.pool.QueryRow(ctx, sqlRuleset, created.RulesetHash[:]).Scan(&content)
+	if r.Ruleset = []byte(content); errors.Is(err, pgx.ErrNoRows) {
+		r.Ruleset, err = nil, nil
+	}
+	return err
 }
+
+// recordReader reads the parts of one match.
+type recordReader struct{ *referee.Record }
 
 func instantOrZero(t *time.Time) clock.Time {
 	if t == nil {
@@ -82,50 +117,68 @@ func instantOrZero(t *time.Time) clock.Time {
 	return instant(*t)
 }
 
-func (q *recordReader) match(r *referee.Record) error {
+// one scans the row of a query that has one; pgx.ErrNoRows.
+func one(rows pgx.Rows, values ...any) error {
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	return rows.Scan(values...)
+}
+
+func (r recordReader) match(rows pgx.Rows) error {
 	m := &r.Match
-	m.ID = q.id
 	var created time.Time
 	var ended *time.Time
-	err := q.tx.QueryRow(q.ctx, sqlRecordedMatch, uuid(q.id)).Scan(&created, &ended, &m.Stake, &m.Fee, &m.SceneFee, &m.Penalty,
+	err := one(rows, &created, &ended, &m.Stake, &m.Fee, &m.SceneFee, &m.Penalty,
 		&m.EngineVersion, &m.Status, &m.Winners, &m.FirstSeat, &m.Platform, &m.ExternalRef, &m.TableRef,
 		&m.RulesetID, &m.RulesetHash, &m.Players, &m.EndNote)
 	m.Created, m.Ended = instant(created), instantOrZero(ended)
 	return err
 }
 
-func (q *recordReader) state(r *referee.Record) error {
+func (r recordReader) state(rows pgx.Rows) error {
 	s := &r.State
 	var deadline, wake, outages *time.Time
-	err := q.tx.QueryRow(q.ctx, sqlRecordedState, uuid(q.id)).Scan(&s.Version, &s.Snapshot, &deadline, &wake, &outages)
+	err := one(rows, &s.Version, &s.Snapshot, &deadline, &wake, &outages)
 	s.Deadline, s.WakeAt, s.OutagesAfter = instantOrZero(deadline), instantOrZero(wake), instantOrZero(outages)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil // what is missing is for the judge to say
+	}
 	return err
 }
 
-func (q *recordReader) participants(r *referee.Record) (err error) {
-	r.Participants, err = each(q, func(row pgx.CollectableRow) (p referee.Participant, err error) {
+func (r recordReader) participants(rows pgx.Rows) (err error) {
+	r.Participants, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p referee.Participant, err error) {
 		err = row.Scan(&p.Platform, &p.Player, &p.Seat)
 		return p, err
-	}, sqlRecordedParticipants, r.Match.Platform, r.Match.Players, uuid(q.id))
+	})
 	return err
 }
 
-func (q *recordReader) games(r *referee.Record) (err error) {
-	r.Games, err = each(q, func(row pgx.CollectableRow) (g referee.RecordedGame, err error) {
+func (r recordReader) games(rows pgx.Rows) (err error) {
+	r.Games, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (g referee.RecordedGame, err error) {
 		var started, ended *time.Time
 		err = row.Scan(&g.Game, &g.Status, &g.Commitment, &g.Sealed, &started, &g.FirstSeat, &g.Balances, &g.HoldIDs,
 			&g.PlayerSeeds, &g.Root, &ended, &g.Outcome.Reason, &g.Outcome.Winners, &g.Outcome.Void, &g.Outcome.FirstPly,
 			&g.Outcome.LastPly, &g.Plies, &g.Captures, &g.Disconnected, &g.ServerSeed, &g.Head)
 		g.Started, g.Ended = instantOrZero(started), instantOrZero(ended)
 		return g, err
-	}, sqlRecordedGames, uuid(q.id))
+	})
 	return err
 }
 
-func (q *recordReader) events(r *referee.Record) error {
-	events, err := each(q, func(row pgx.CollectableRow) (referee.Event, error) {
-		return scanEvent(row, q.id)
-	}, sqlRecordedEvents, uuid(q.id))
+func (r recordReader) events(rows pgx.Rows) error {
+	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (referee.Event, error) {
+		e, err := scanEvent(row, r.Match.ID)
+		if err != nil {
+			err = fmt.Errorf("event %d of game %d: %w", e.Seq, e.Game, err)
+		}
+		return e, errors.Join(err, within("events", "game", e.Game, 0, math.MaxInt16))
+	})
 	if err != nil {
 		return err
 	}
@@ -139,23 +192,19 @@ func (q *recordReader) events(r *referee.Record) error {
 	return nil
 }
 
-func (q *recordReader) settlements(r *referee.Record) (err error) {
-	r.Settlements, err = each(q, func(row pgx.CollectableRow) (s referee.RecordedSettlement, err error) {
+func (r recordReader) settlements(rows pgx.Rows) (err error) {
+	r.Settlements, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s referee.RecordedSettlement, err error) {
 		var id [16]byte
 		var settled time.Time
 		err = row.Scan(&s.Game, &s.Compensates, &id, &s.Multiple, &s.LoserCaptures, &settled)
 		s.ID, s.Settled = id, instant(settled)
 		return s, err
-	}, sqlRecordedSettlements, uuid(q.id))
+	})
 	return err
 }
 
 // lines come to their settlements; one without is a settlement without an id.
-func (q *recordReader) lines(r *referee.Record) error {
-	rows, err := q.tx.Query(q.ctx, sqlRecordedLines, uuid(q.id))
-	if err != nil {
-		return err
-	}
+func (r recordReader) lines(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
 		var game int
@@ -174,47 +223,26 @@ func (q *recordReader) lines(r *referee.Record) error {
 	return rows.Err()
 }
 
-func (q *recordReader) outages(r *referee.Record) (err error) {
-	r.Outages, err = each(q, func(row pgx.CollectableRow) (referee.Outage, error) {
+func (r recordReader) outages(rows pgx.Rows) (err error) {
+	r.Outages, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (referee.Outage, error) {
 		var from, until time.Time
 		err := row.Scan(&from, &until)
 		return referee.Outage{From: instant(from), Until: instant(until)}, err
-	}, sqlRecordedOutages, timestamp(r.Match.Created), timestampOrNull(r.Match.Ended))
+	})
 	return err
 }
 
-// ruleset reads the content that the log names, or else the match's row.
-func (q *recordReader) ruleset(r *referee.Record) error {
-	hash := r.Match.RulesetHash
-	if len(r.Logs) > 1 && len(r.Logs[1]) > 0 {
-		if created, err := r.Logs[1][0].Created(); err == nil {
-			hash = created.RulesetHash[:]
-		}
-	}
-	contents, err := each(q, pgx.RowTo[string], sqlRuleset, hash)
+func (r recordReader) ruleset(rows pgx.Rows) error {
+	contents, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if len(contents) > 0 {
 		r.Ruleset = []byte(contents[0])
 	}
 	return err
 }
 
-func (q *recordReader) principals(r *referee.Record) error {
-	ids := map[int32]bool{}
-	for _, events := range r.Logs {
-		for i := range events {
-			ids[events[i].Principal] = true
-		}
-	}
-	list := make([]int32, 0, len(ids))
-	for id := range ids {
-		list = append(list, id)
-	}
-	rows, err := q.tx.Query(q.ctx, sqlPrincipalNames, list)
-	if err != nil {
-		return err
-	}
+func (r recordReader) principals(rows pgx.Rows) error {
 	defer rows.Close()
-	r.Principals = make(map[int32]string, len(list))
+	r.Principals = map[int32]string{}
 	for rows.Next() {
 		var id int32
 		var name string

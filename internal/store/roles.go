@@ -6,23 +6,32 @@ import "context"
 // to the users that its replicas and its auditors connect as.
 //
 //   - referee_server plays matches. It can add to the logs and to the settlements,
-//     never alter or delete there; all that it deletes is the queue of finished
-//     games. It can't let the log of finished games be signed in another database.
+//     never alter or delete there; all that it deletes is what waits for the log of
+//     finished games or for the feed. It can't let that log be signed in another
+//     database, nor alter a position that the feed has given out.
 //   - referee_auditor reads the record, but neither a match's state nor the
 //     sealed seeds in it or beside it.
+//   - referee_reader reads the views of the schema audit and nothing else.
 var roleStatements = []string{
 	// Several databases of one cluster may be at this at the same time.
 	`DO $$ BEGIN CREATE ROLE referee_server NOLOGIN;
 	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
 	`DO $$ BEGIN CREATE ROLE referee_auditor NOLOGIN;
 	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
-	`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM referee_server, referee_auditor`,
+	`DO $$ BEGIN CREATE ROLE referee_reader NOLOGIN;
+	EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+	`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM referee_server, referee_auditor, referee_reader`,
+	`REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, referee_reader`,
 	`GRANT USAGE ON SCHEMA public TO referee_server, referee_auditor`,
+	`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO referee_server, referee_auditor`,
 
 	`GRANT SELECT, INSERT ON rulesets, matches, match_states, games, events, settlements, settlement_lines,
 		participants, create_requests, external_refs, principals, outages TO referee_server`,
 	`GRANT SELECT, INSERT ON log_entries, log_hashes TO referee_server`,
-	`GRANT SELECT, DELETE ON finished_games TO referee_server`,
+	`GRANT SELECT ON pairs, ended_games, interventions TO referee_server`,
+	`GRANT SELECT, DELETE ON finished_games, made_compensations, settlement_queue TO referee_server`,
+	`GRANT SELECT, INSERT ON settlement_feed, settlement_heads TO referee_server`,
+	`GRANT UPDATE (position) ON settlement_heads TO referee_server`,
 	`GRANT SELECT ON heartbeat, log_head, schema_migrations TO referee_server`,
 	`GRANT UPDATE (size, root, signed_size, checkpoint) ON log_head TO referee_server`,
 	`GRANT UPDATE (beat_at) ON heartbeat TO referee_server`,
@@ -32,12 +41,18 @@ var roleStatements = []string{
 		winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_server`,
 
-	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, external_refs,
-		principals, heartbeat, outages, finished_games, log_entries, log_hashes, log_head, schema_migrations
-		TO referee_auditor`,
+	`GRANT SELECT ON rulesets, matches, events, settlements, settlement_lines, participants, pairs, ended_games, external_refs,
+		principals, heartbeat, outages, finished_games, made_compensations, log_entries, log_hashes, log_head,
+		settlement_queue, settlement_feed, settlement_heads, interventions, schema_migrations TO referee_auditor`,
 	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,
 		ended_at, end_reason, winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_auditor`,
+
+	// The functions are those that the views are written with: they read nothing.
+	`REVOKE ALL ON ALL TABLES IN SCHEMA audit FROM PUBLIC, referee_reader`,
+	`GRANT USAGE ON SCHEMA audit TO referee_reader`,
+	`GRANT SELECT ON ALL TABLES IN SCHEMA audit TO referee_reader`,
+	`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO referee_reader`,
 }
 
 // ApplyRoles makes the roles and gives them exactly their rights, whatever they

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,17 +13,27 @@ import (
 )
 
 // The log of finished games. Games are queued by a trigger, in the transaction
-// that ends them.
+// that ends them, and compensations in the one that makes them.
 
 var _ tlog.Store = (*Store)(nil)
 
 const (
-	sqlLogHead = `SELECT size, root, coalesce(checkpoint, ''), log_epoch(), epoch = log_epoch() FROM log_head`
+	sqlLogHead = `SELECT size, root, coalesce(checkpoint, ''), coalesce(signed_size, 0), log_epoch(), epoch = log_epoch(), clock_timestamp()
+FROM log_head`
 
+	// sqlPendingGames reads both queues, each by its key. What has an entry already
+	// is told apart, since it must not get a second one.
 	sqlPendingGames = `
-SELECT f.match_id, f.game, g.head_hash
-FROM finished_games f JOIN games g ON g.match_id = f.match_id AND g.game = f.game
-ORDER BY f.match_id, f.game LIMIT $1`
+SELECT match_id, game, head_hash, ended_at, logged FROM ((
+	SELECT c.match_id, 0::smallint AS game, c.head_hash, NULL::timestamptz AS ended_at, EXISTS (SELECT FROM log_entries l
+		WHERE l.match_id = c.match_id AND l.game = 0 AND l.head_hash = c.head_hash) AS logged
+	FROM made_compensations c ORDER BY c.match_id, c.game LIMIT $1
+) UNION ALL (
+	SELECT f.match_id, f.game, g.head_hash, g.ended_at, EXISTS (SELECT FROM log_entries l
+		WHERE l.match_id = f.match_id AND l.game = f.game) AS logged
+	FROM finished_games f JOIN games g ON g.match_id = f.match_id AND g.game = f.game
+	WHERE g.head_hash IS NOT NULL ORDER BY f.match_id, f.game LIMIT $1
+)) AS p LIMIT $1`
 
 	// sqlAppendGames does nothing unless the tree has the size $1. The head's row
 	// is locked from then to the commit, which follows at once.
@@ -34,6 +46,9 @@ WITH advanced AS (
 	WHERE EXISTS (SELECT FROM advanced)
 ), taken AS (
 	DELETE FROM finished_games f USING batch b WHERE f.match_id = b.match_id AND f.game = b.game
+), taken_compensations AS (
+	DELETE FROM made_compensations c USING batch b
+	WHERE b.game = 0 AND c.match_id = b.match_id AND c.head_hash = b.head_hash
 ), entered AS (
 	INSERT INTO log_entries (position, match_id, game, head_hash)
 	SELECT position, match_id, game, head_hash FROM batch
@@ -59,41 +74,67 @@ JOIN log_hashes h ON h.storage_index = w.storage_index ORDER BY w.n`
 SELECT match_id, game, head_hash FROM log_entries WHERE position >= $1 AND position < $1 + $2::bigint ORDER BY position`
 )
 
-// LogHead returns the head of the log of finished games.
+// LogHead returns the head of the log of finished games; tlog.ErrDamaged if there
+// is none or its root is no hash.
 func (s *Store) LogHead(ctx context.Context) (h tlog.Head, err error) {
 	var root []byte
-	err = s.pool.QueryRow(ctx, sqlLogHead).Scan(&h.Size, &root, &h.Checkpoint, &h.Epoch, &h.Confirmed)
-	if err != nil {
-		return h, wrap("read the log's head", err)
+	err = s.pool.QueryRow(ctx, sqlLogHead).Scan(&h.Size, &root, &h.Checkpoint, &h.SignedSize, &h.Epoch, &h.Confirmed, &h.Now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return h, tlog.ErrNoHead
 	}
-	h.Root = tlog.Hash(root)
-	return h, nil
+	if err == nil {
+		h.Root, err = hashOf(root)
+	}
+	return h, wrap("read the log's head", err)
 }
 
-// PendingGames returns games that have ended and are not in the log, at most
-// limit.
-func (s *Store) PendingGames(ctx context.Context, limit int) ([]tlog.Entry, error) {
-	return s.entries(ctx, "read finished games", sqlPendingGames, limit)
+// hashOf reads a hash of the log; tlog.ErrDamaged for other bytes.
+func hashOf(b []byte) (h tlog.Hash, err error) {
+	if len(b) != len(h) {
+		return h, fmt.Errorf("%w: a hash has %d bytes", tlog.ErrDamaged, len(b))
+	}
+	return tlog.Hash(b), nil
+}
+
+// PendingGames returns games that have ended, and compensations that were made,
+// and are not in the log, at most limit, and those that are in it all the same.
+func (s *Store) PendingGames(ctx context.Context, limit int) ([]tlog.Pending, error) {
+	rows, err := s.pool.Query(ctx, sqlPendingGames, limit)
+	if err != nil {
+		return nil, wrap("read finished games", err)
+	}
+	pending, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p tlog.Pending, err error) {
+		var head []byte
+		var ended *time.Time
+		if err = row.Scan(&p.Match, &p.Game, &head, &ended, &p.Logged); err != nil {
+			return p, err
+		}
+		if ended != nil {
+			p.Ended = *ended
+		}
+		h, err := hashOf(head)
+		p.Head = h
+		return p, err
+	})
+	return pending, wrap("read finished games", err)
 }
 
 // LogEntries returns count entries of the log from a position on, fewer at its end.
 func (s *Store) LogEntries(ctx context.Context, from int64, count int) ([]tlog.Entry, error) {
-	return s.entries(ctx, "read the log", sqlLogEntries, from, count)
-}
-
-func (s *Store) entries(ctx context.Context, operation, query string, arguments ...any) ([]tlog.Entry, error) {
-	rows, err := s.pool.Query(ctx, query, arguments...)
+	rows, err := s.pool.Query(ctx, sqlLogEntries, from, count)
 	if err != nil {
-		return nil, wrap(operation, err)
+		return nil, wrap("read the log", err)
 	}
 	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e tlog.Entry, err error) {
 		var head []byte
-		if err = row.Scan(&e.Match, &e.Game, &head); err == nil {
-			e.Head = [32]byte(head)
+		if err = row.Scan(&e.Match, &e.Game, &head); err != nil {
+			return e, err
 		}
+		h, err := hashOf(head)
+		e.Head = h
 		return e, err
 	})
-	return entries, wrap(operation, err)
+	return entries, wrap("read the log", err)
 }
 
 // AppendGames lets a batch into the log and takes its games from the queue: all
@@ -148,11 +189,10 @@ func (s *Store) LogHashes(ctx context.Context, indexes []int64) ([]tlog.Hash, er
 	}
 	hashes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (tlog.Hash, error) {
 		var hash []byte
-		err := row.Scan(&hash)
-		if err != nil {
+		if err := row.Scan(&hash); err != nil {
 			return tlog.Hash{}, err
 		}
-		return tlog.Hash(hash), nil
+		return hashOf(hash)
 	})
 	if err == nil && len(hashes) != len(indexes) {
 		return nil, fmt.Errorf("read the log's hashes: %w: %d of %d are there", tlog.ErrDamaged, len(hashes), len(indexes))

@@ -167,7 +167,7 @@ func TestADumpRestoredInPlaceSignsNoFork(t *testing.T) {
 	l.finish()
 	l.step()
 	old := l.checkpoint()
-	dump := append([]byte("DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n"), l.run("pg_dump", nil)...)
+	dump := append([]byte("DROP SCHEMA public, audit CASCADE; CREATE SCHEMA public;\n"), l.run("pg_dump", nil)...)
 	l.finish()
 	l.step()
 	held := l.checkpoint()

@@ -239,9 +239,9 @@ func (m *mortal) LogHead(ctx context.Context) (h tlog.Head, err error) {
 	return h, err
 }
 
-func (m *mortal) PendingGames(ctx context.Context, limit int) (e []tlog.Entry, err error) {
-	err = m.around("PendingGames", func() error { e, err = m.Store.PendingGames(ctx, limit); return err })
-	return e, err
+func (m *mortal) PendingGames(ctx context.Context, limit int) (p []tlog.Pending, err error) {
+	err = m.around("PendingGames", func() error { p, err = m.Store.PendingGames(ctx, limit); return err })
+	return p, err
 }
 
 func (m *mortal) LogHashes(ctx context.Context, indexes []int64) (h []tlog.Hash, err error) {
@@ -490,13 +490,16 @@ func TestProofsForNamedSizes(t *testing.T) {
 }
 
 // replica opens a store as the role that replicas have.
-func (l *ledger) replica() *Store {
+func (l *ledger) replica() *Store { return l.as("referee_server") }
+
+// as opens a store as one of the roles.
+func (l *ledger) as(role string) *Store {
 	l.t.Helper()
 	l.must(l.ApplyRoles(l.t.Context()))
 	u, err := url.Parse(l.db.URL)
 	l.must(err)
 	query := u.Query()
-	query.Set("role", "referee_server")
+	query.Set("role", role)
 	u.RawQuery = query.Encode()
 	s, err := Open(l.t.Context(), Config{URL: u.String(), MaxConns: 2})
 	l.must(err)

@@ -6,11 +6,13 @@
 // One file holds an idea: entry.go what is logged, tree.go how the tree grows,
 // key.go and checkpoint.go what is signed, cosignature.go what a witness adds,
 // sequencer.go who logs and signs, proof.go and tile.go what is served,
-// consistency.go what a witness and an operator check.
+// consistency.go what a witness and an operator check, frontier.go and audit.go
+// how the whole log is read against itself.
 package tlog
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -25,11 +27,12 @@ const entryDomain = "referee.v1 finished game\x00"
 const EntryBytes = len(entryDomain) + 16 + 2 + 32
 
 // Entry is a finished game, however it ended; also one that was committed to and
-// never started.
+// never started. A game has one. Game 0 is the match's log of compensations, which
+// has an entry for each that is made: its head is that log's hash then.
 type Entry struct {
 	Match [16]byte
-	Game  int      // number in the match, from 1
-	Head  [32]byte // hash of the game's last event
+	Game  int      // number in the match, from 1; 0 for compensations
+	Head  [32]byte // hash of the last event
 }
 
 // Data returns the entry as it is hashed into the tree: the domain, the match
@@ -44,3 +47,16 @@ func (e Entry) Data() []byte {
 
 // Leaf returns the entry's leaf in the tree.
 func (e Entry) Leaf() Hash { return tlog.RecordHash(e.Data()) }
+
+// ErrEntry means that bytes are not an entry of the log.
+var ErrEntry = errors.New("not an entry of the log of finished games")
+
+// ParseEntry reads an entry as Data writes it.
+func ParseEntry(data []byte) (e Entry, err error) {
+	if len(data) != EntryBytes || string(data[:len(entryDomain)]) != entryDomain {
+		return e, ErrEntry
+	}
+	data = data[len(entryDomain):]
+	e.Match, e.Game, e.Head = [16]byte(data[:16]), int(binary.BigEndian.Uint16(data[16:])), [32]byte(data[18:])
+	return e, nil
+}

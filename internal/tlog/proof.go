@@ -83,7 +83,10 @@ func (l *Log) signed(ctx context.Context) (Checkpoint, error) {
 		return Checkpoint{}, ErrNoCheckpoint
 	}
 	tree, err := unverifiedTree(head.Checkpoint)
-	return Checkpoint{Tree: tree, Note: head.Checkpoint}, err
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("%w: the stored checkpoint: %w", ErrDamaged, err)
+	}
+	return Checkpoint{Tree: tree, Note: head.Checkpoint}, nil
 }
 
 // Checkpoint returns the last checkpoint and, if from is not 0, the proof that a
@@ -122,10 +125,37 @@ func (l *Log) ProveGame(ctx context.Context, match [16]byte, game int, size int6
 	if err != nil {
 		return Inclusion{}, 0, err
 	}
-	if in.Index >= size {
-		return Inclusion{}, 0, ErrNotLogged
-	}
-	proof, err := tlog.ProveRecord(size, in.Index, reader(ctx, l.store))
-	in.Proof = raw(proof)
+	in.Proof, err = l.prove(ctx, in.Index, size)
 	return in, size, err
+}
+
+func (l *Log) prove(ctx context.Context, position, size int64) ([][]byte, error) {
+	if position < 0 || position >= size {
+		return nil, ErrNotLogged
+	}
+	proof, err := tlog.ProveRecord(size, position, reader(ctx, l.store))
+	return raw(proof), err
+}
+
+// Head returns the stored head as it is, for whoever judges it: CheckHead. Errors:
+// ErrDamaged.
+func (l *Log) Head(ctx context.Context) (Head, error) { return l.store.LogHead(ctx) }
+
+// ProvePosition proves under the last checkpoint what is logged at a position, and
+// returns the leaf that is stored there. Errors: ErrNoCheckpoint, ErrNotLogged if
+// it is not signed yet, ErrDamaged.
+func (l *Log) ProvePosition(ctx context.Context, position int64) (Inclusion, Hash, error) {
+	c, err := l.signed(ctx)
+	if err != nil {
+		return Inclusion{}, Hash{}, err
+	}
+	proof, err := l.prove(ctx, position, c.Size)
+	if err != nil {
+		return Inclusion{}, Hash{}, err
+	}
+	leaf, err := l.store.LogHashes(ctx, []int64{tlog.StoredHashIndex(0, position)})
+	if err != nil {
+		return Inclusion{}, Hash{}, err
+	}
+	return Inclusion{Checkpoint: c.Note, Index: position, Proof: proof}, leaf[0], nil
 }

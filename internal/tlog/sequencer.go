@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // batchGames is how many games enter the log in one transaction: some hundred
@@ -19,6 +20,27 @@ const batchesAStep = 10
 var ErrUnconfirmed = errors.New("the log of finished games is not signed, because this database has been restored, promoted or moved; " +
 	"compare it with the last checkpoint that a witness holds: referee log confirm")
 
+// lateAfter is how long after its end a game may come into an empty queue without
+// a word: an ending queues its game in its own transaction, and one that waited to
+// be adjudicated is some seconds old.
+const lateAfter = time.Minute
+
+// A QueueError tells of a game whose place in the queue no ending explains.
+type QueueError struct {
+	Entry
+	// Again is set for a game that has an entry: it gets no second one. Else the
+	// game is in the log now, although it came Late after its end.
+	Again bool
+	Late  time.Duration
+}
+
+func (e *QueueError) Error() string {
+	if e.Again {
+		return fmt.Sprintf("game %d of match %x is queued for the log of finished games and is in it already: it was not logged again", e.Game, e.Match)
+	}
+	return fmt.Sprintf("game %d of match %x entered the log of finished games %s after its end, while nothing held the log up", e.Game, e.Match, e.Late.Round(time.Second))
+}
+
 // Sequencer lets finished games into the log and signs its head. Every replica
 // has one. They need no leader: a batch is computed without any lock and enters
 // only if the tree still has the size it was computed for, so of two sequencers
@@ -31,6 +53,8 @@ type Sequencer struct {
 	// last is the largest tree that this replica has seen signed. It holds
 	// against a database that is taken back under a running replica.
 	last Tree
+	// emptied is when, in database time, this replica saw the queue empty.
+	emptied time.Time
 }
 
 // NewSequencer returns a sequencer that signs with the log's key.
@@ -41,15 +65,19 @@ func NewSequencer(store Store, key Key) *Sequencer {
 // Step logs games that have finished, 10,000 at most, then signs the head if it
 // is not signed yet. That another replica was first is no error. Errors:
 // ErrUnconfirmed, after the games were logged; ErrDamaged, ErrContradicted; those
-// of the store.
+// of the store; a *QueueError after all has been done.
 func (s *Sequencer) Step(ctx context.Context) error {
+	var strange error
 	for range batchesAStep {
-		logged, err := s.sequence(ctx)
+		logged, odd, err := s.sequence(ctx)
 		if errors.Is(err, ErrConflict) {
 			break // the other goes on
 		}
 		if err != nil {
 			return fmt.Errorf("log finished games: %w", err)
+		}
+		if strange == nil && odd != nil {
+			strange = odd
 		}
 		if logged < s.limit {
 			break
@@ -57,31 +85,61 @@ func (s *Sequencer) Step(ctx context.Context) error {
 	}
 	err := s.sign(ctx)
 	if errors.Is(err, ErrConflict) {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, strange)
 }
 
-// sequence logs a batch and returns how many games it had.
-func (s *Sequencer) sequence(ctx context.Context) (int, error) {
-	batch, err := s.next(ctx)
-	if err != nil || len(batch.Entries) == 0 {
-		return 0, err
-	}
-	return len(batch.Entries), s.store.AppendGames(ctx, batch)
-}
-
-// next computes the next batch. The head is read before the queue: then every
-// game of the queue is beyond that head, or the head has moved.
-func (s *Sequencer) next(ctx context.Context) (Batch, error) {
+// sequence logs a batch and returns how many games it had, and what was odd about
+// the queue.
+func (s *Sequencer) sequence(ctx context.Context) (logged int, odd error, err error) {
+	// The head is read before the queue: then every game of the queue is beyond
+	// that head, or the head has moved.
 	head, err := s.store.LogHead(ctx)
 	if err != nil {
-		return Batch{}, err
+		return 0, nil, err
 	}
-	entries, err := s.store.PendingGames(ctx, s.limit)
-	if err != nil || len(entries) == 0 {
-		return Batch{}, err
+	pending, err := s.store.PendingGames(ctx, s.limit)
+	if err != nil {
+		return 0, nil, err
 	}
+	entries, odd := s.admit(pending)
+	if len(entries) > 0 {
+		batch, err := s.batch(ctx, head, entries)
+		if err != nil {
+			return 0, nil, err
+		}
+		if err := s.store.AppendGames(ctx, batch); err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(pending) < s.limit {
+		s.emptied = head.Now
+	}
+	return len(entries), odd, nil
+}
+
+// admit returns what is to enter the log, and a *QueueError for the first thing
+// that no ending explains.
+func (s *Sequencer) admit(pending []Pending) (entries []Entry, odd error) {
+	for _, p := range pending {
+		late := s.emptied.Sub(p.Ended)
+		switch {
+		case odd != nil:
+		case p.Logged:
+			odd = &QueueError{Entry: p.Entry, Again: true}
+		case !s.emptied.IsZero() && !p.Ended.IsZero() && late > lateAfter:
+			odd = &QueueError{Entry: p.Entry, Late: late}
+		}
+		if !p.Logged {
+			entries = append(entries, p.Entry)
+		}
+	}
+	return entries, odd
+}
+
+// batch computes what entries add to the tree.
+func (s *Sequencer) batch(ctx context.Context, head Head, entries []Entry) (Batch, error) {
 	leaves := make([]Hash, len(entries))
 	for i, entry := range entries {
 		leaves[i] = entry.Leaf()

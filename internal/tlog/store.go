@@ -3,6 +3,8 @@ package tlog
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 )
 
 var (
@@ -11,6 +13,8 @@ var (
 	ErrConflict = errors.New("the log of finished games has changed meanwhile")
 	// ErrNotLogged means that a game is not in the log, or not yet under that size.
 	ErrNotLogged = errors.New("the game is not in the log")
+	// ErrNoHead means that the log's head is gone from the database.
+	ErrNoHead = fmt.Errorf("%w: the row of its head is missing", ErrDamaged)
 )
 
 // Head is the state of a stored log.
@@ -18,11 +22,21 @@ type Head struct {
 	Tree
 	// Checkpoint is the last that was signed; empty when none was.
 	Checkpoint string
+	// SignedSize is the size that stands beside it; 0 when none was.
+	SignedSize int64
+	Now        time.Time // of the database
 	// Epoch names the database's present life: another server, another timeline
 	// after a promotion or a recovery, another copy of the tables has another.
 	Epoch string
 	// Confirmed reports whether Epoch is the one in which the log may be signed.
 	Confirmed bool
+}
+
+// Pending is what waits to enter the log.
+type Pending struct {
+	Entry
+	Ended  time.Time // of a game; zero for compensations
+	Logged bool      // the game has an entry already
 }
 
 // Batch is what one step of a sequencer adds to a log.
@@ -36,9 +50,10 @@ type Batch struct {
 
 // Store keeps the log. Package store implements it on Postgres.
 type Store interface {
+	// LogHead returns the head; ErrDamaged if there is none.
 	LogHead(ctx context.Context) (Head, error)
-	// PendingGames returns finished games that are not in the log, at most limit.
-	PendingGames(ctx context.Context, limit int) ([]Entry, error)
+	// PendingGames returns what waits to enter the log, at most limit.
+	PendingGames(ctx context.Context, limit int) ([]Pending, error)
 	// AppendGames makes a batch durable, all of it or nothing. ErrConflict if the
 	// tree is no longer of the size it began with.
 	AppendGames(ctx context.Context, b Batch) error

@@ -1,7 +1,7 @@
 // Package verify finds out whether a recorded match is what it claims to be,
 // from the record alone: it trusts no row, no hash and no proof in it. It is
-// pure; the record comes from an exported file (Read) or from the rows of
-// a store (Record).
+// pure; the record comes from an exported file (Read) or from the rows of a store
+// (Record), and what the log of finished games has of it from Look.
 //
 // What it checks of each game, and where a fault is reported:
 //
@@ -25,6 +25,9 @@
 //     fits into one tree. At the event in which two logs differ, if both are at
 //     hand, else at event 0; or at the event that ends the game. A file that ends
 //     before the match does is a note.
+//   - the log of finished games: each ended game and each compensation that was
+//     made has one entry there, with its hash, whose leaf the last signed checkpoint
+//     contains, or waits to be entered. At the last event.
 //   - rows (of a store only): matches, games, participants, snapshot, version,
 //     deadline and settlements say what the log says. At event 0 of the game, or
 //     of game 0 for the match.

@@ -67,7 +67,8 @@ type ExportedGame struct {
 }
 
 // Export returns the ended games of a match, and its log of compensations last.
-// proofs are those that the log of finished games holds them; nil for none. An unsound record is exported as it is, but for what people read.
+// proofs are those that the log of finished games holds them; nil for none. An
+// unsound record is exported as it is, but for what people read.
 func Export(r *referee.Record, proofs Proofs) []ExportedGame {
 	m := MatchOf(r)
 	c := newChecker(m, nil)
@@ -94,6 +95,7 @@ func Export(r *referee.Record, proofs Proofs) []ExportedGame {
 	}
 	if len(m.Compensations) > 0 {
 		out := exported(m, &Game{Log: m.Compensations})
+		out.Inclusion = proofs[0]
 		games = append(games, ExportedGame{JSON: encode(out)})
 	}
 	return games

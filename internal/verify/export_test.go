@@ -250,6 +250,7 @@ func TestMalformedFiles(t *testing.T) {
 		"no JSON":         "x",
 		"other format":    `{"format":"referee.v2 game","match_id":"00000000-0000-0000-0000-000000000000","game":1,"ruleset":"","events":[],"hashes":[]}`,
 		"no id":           `{"format":"referee.v1 game","match_id":"1","game":1,"ruleset":"","events":[],"hashes":[]}`,
+		"negative game":   `{"format":"referee.v1 game","match_id":"00000000-0000-0000-0000-000000000000","game":-1,"ruleset":"","events":[],"hashes":[]}`,
 		"unknown field":   `{"format":"referee.v1 game","winner":1}`,
 		"two values":      `{"format":"referee.v1 game"} {}`,
 		"hash too many":   `{"format":"referee.v1 game","match_id":"00000000-0000-0000-0000-000000000000","game":1,"ruleset":"","events":[],"hashes":[""]}`,

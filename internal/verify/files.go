@@ -55,9 +55,9 @@ type position struct {
 	at    place
 }
 
-// logged is a game with a proof that has been found in order, as far as the
+// proved is a game with a proof that has been found in order, as far as the
 // log's key was at hand.
-type logged struct {
+type proved struct {
 	game  *Game
 	entry tlog.Entry
 	seq   int // of the game's last event
@@ -80,8 +80,8 @@ func (f *Files) Compare(file string, m *Match, r *Report) {
 	if len(m.Compensations) > 0 {
 		f.compensation(m, r)
 	}
-	for i := range r.logged {
-		f.proof(&r.logged[i], r)
+	for i := range r.shown {
+		f.proof(&r.shown[i], r)
 	}
 }
 
@@ -132,7 +132,7 @@ func (f *Files) compensation(m *Match, r *Report) {
 // proof compares a proof with all others of its log. A log that was forked has
 // two hashes for some range of its games; one that took a game twice has it at
 // two positions.
-func (f *Files) proof(l *logged, r *Report) {
+func (f *Files) proof(l *proved, r *Report) {
 	c, ranges, err := l.game.Inclusion.Ranges(l.entry)
 	if err != nil {
 		r.find(l.entry.Game, l.seq, "inclusion", "a proof that leads to the root of its checkpoint", err.Error())

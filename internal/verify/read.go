@@ -72,7 +72,7 @@ func Read(r io.Reader, each func(*Match) error) error {
 			m = nil
 		}
 		if m == nil {
-			m = &Match{ID: id, Ruleset: []byte(x.Ruleset)}
+			m = &Match{ID: id, Ruleset: []byte(x.Ruleset), Exported: true}
 		}
 		if err := m.add(x, number, len(lines.Bytes())); err != nil {
 			return formatError(number, err)
@@ -118,7 +118,7 @@ func decodeError(err error) error {
 
 // form refuses a line whose parts can't stand together.
 func (x *exportedGame) form() error {
-	beside := x.Openings != nil || x.Settlement != nil || x.Readable != nil || x.Inclusion != nil || x.Compensations != 0
+	beside := x.Openings != nil || x.Settlement != nil || x.Readable != nil || x.Compensations != 0
 	switch {
 	case x.Game < 0 || x.Game > math.MaxUint16:
 		return &keyError{"game", fmt.Sprintf("%d, not a number from 0 to %d", x.Game, math.MaxUint16)}
@@ -129,7 +129,7 @@ func (x *exportedGame) form() error {
 	case len(x.Events) != len(x.Hashes):
 		return &keyError{"hashes", fmt.Sprintf("%d of %d events", len(x.Hashes), len(x.Events))}
 	case x.Game == 0 && beside:
-		return &keyError{"game", "0, the log of compensations, which has events and hashes alone"}
+		return &keyError{"game", "0, the log of compensations, which has events, hashes and inclusion alone"}
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (m *Match) add(x *exportedGame, line, length int) error {
 	at := slices.IndexFunc(m.Games, func(other Game) bool { return other.Number == g.Number })
 	switch {
 	case g.Number == 0 && m.Compensations == nil:
-		m.Compensations, m.compensationsLine = g.Log, line
+		m.Compensations, m.CompensationsInclusion, m.compensationsLine = g.Log, g.Inclusion, line
 	case g.Number == 0:
 		m.repeated = append(m.repeated, g)
 	case at >= 0:

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
@@ -16,14 +14,18 @@ import (
 // game's number.
 type Proofs map[int]*tlog.Inclusion
 
-// Record verifies everything that a store holds of a match; log as in Check.
-func Record(r *referee.Record, proofs Proofs, log note.Verifier) *Report {
-	m := MatchOf(r)
-	for i := range m.Games {
-		m.Games[i].Inclusion = proofs[m.Games[i].Number]
+// Record verifies everything that a store holds of a match. logged is what the
+// log of finished games has of it, nil where that log is not at hand.
+func Record(r *referee.Record, logged *Logged) *Report {
+	c := newChecker(MatchOf(r), nil)
+	if logged != nil {
+		c.log = logged.Key
 	}
-	c := newChecker(m, log)
 	c.run()
+	if logged != nil {
+		c.logged(r, logged)
+	}
+	c.contradictedOutages(r)
 	c.games(r)
 	c.createdColumns(r)
 	if c.state == nil {
@@ -315,6 +317,23 @@ func (c *checker) pauses(g *played) {
 		}
 		if d, err := e.Paused(); err == nil && !slices.Contains(c.match.Outages, referee.Outage(d)) {
 			c.find(g.Number, e.Seq, "outage", "one that is on record", fmt.Sprintf("%s to %s", at(d.From), at(d.Until)))
+		}
+	}
+}
+
+// contradictedOutages finds pauses for outages in which replicas were at work.
+func (c *checker) contradictedOutages(r *referee.Record) {
+	for game, events := range r.Logs {
+		for i := range events {
+			d, err := events[i].Paused()
+			if events[i].Kind != referee.EventClockPaused || err != nil {
+				continue
+			}
+			for _, denied := range r.Contradicted {
+				if denied.Outage == referee.Outage(d) {
+					c.find(game, events[i].Seq, "outage", "a time in which no replica was alive", "a move at "+instant(int64(denied.Move))+", which one took")
+				}
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ var refusedAs = []struct{ name, from, to, key, problem string }{
 	{"game with an exponent", `"game":1,`, `"game":1e0,`, "game", "can't stand here"},
 	{"game as text", `"game":1,`, `"game":"1",`, "game", "can't stand here"},
 	{"negative zero", `"game":1,`, `"game":-0,`, "game", "negative zero"},
-	{"game 0 with more than its log", `"game":1,`, `"game":0,`, "game", "events and hashes alone"},
+	{"game 0 with more than its log", `"game":1,`, `"game":0,`, "game", "inclusion alone"},
 	{"reason that is no byte", `"end_reason":`, `"end_reason":30`, "readable.end_reason", "can't stand here"},
 	{"negative compensations", `"game":1,`, `"game":1,"compensations":-1,`, "compensations", "less than none"},
 	{"amount that is no text", `"amount":"100"`, `"amount":100`, "", "string"},

@@ -16,6 +16,11 @@ type Match struct {
 	Games   []Game // in order, from game 1
 	// Compensations is the match's own log, numbered as game 0.
 	Compensations []Entry
+	// CompensationsInclusion proves that the log of finished games has its head.
+	CompensationsInclusion *tlog.Inclusion
+	// Exported tells that the match comes from an exported file, which has a proof
+	// of all that the log holds.
+	Exported bool
 	// Outages are those on record; nil where that record is not at hand.
 	Outages []referee.Outage
 	// Compensated is how many events the log of compensations had at least; 0
@@ -88,7 +93,7 @@ type Report struct {
 	Games    int
 	Events   int
 
-	logged []logged // those games that Files may compare
+	shown []proved // those games that Files may compare
 }
 
 // Sound reports whether nothing was found.
@@ -247,6 +252,7 @@ func (c *checker) compensations() {
 	}
 	game := played{Game: &Game{Number: 0}, events: events}
 	c.rejudge(&game, referee.Hindsight{})
+	c.compensationInclusion(events)
 }
 
 // played is a game with what its log says of it.

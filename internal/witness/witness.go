@@ -37,11 +37,15 @@ type Witness struct {
 	Log   note.Verifier // the log's key
 	Key   tlog.Key      // the witness's own
 	File  string        // what it has seen: a checkpoint, cosigned
+	// Games is the file of the games it has seen; empty for a witness that checks
+	// hashes only. It takes a token that may read the entries.
+	Games string
 }
 
 // Update fetches the log's checkpoint, checks it against the one in the file,
-// cosigns it and keeps it there. A *tlog.ForkError or *tlog.RollbackError leaves
-// the file as it is and the offending checkpoint beside it. Other errors say
+// cosigns it and keeps it there. A *tlog.ForkError or *tlog.RollbackError, and with
+// Games a *SecondLeafError or *EntriesError, leaves the files as they are and the
+// offending checkpoint beside them. Other errors say
 // nothing about the log, but for tlog.ErrCheckpoint: what came was not signed by
 // it, or the file isn't.
 func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, error) {
@@ -66,11 +70,40 @@ func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, e
 		}
 		return tlog.Checkpoint{}, errors.Join(err, keepEvidence(w.File+suffix, shown))
 	}
+	if w.Games != "" {
+		if err := w.followed(ctx, shown); err != nil {
+			return tlog.Checkpoint{}, err
+		}
+	}
 	cosigned, err := tlog.Cosign(shown, w.Log, w.Key, now)
 	if err != nil {
 		return tlog.Checkpoint{}, err
 	}
 	return cosigned, replace(w.File, cosigned.Note)
+}
+
+// followed checks the entries too, and keeps the checkpoint of a log that they
+// contradict.
+func (w *Witness) followed(ctx context.Context, shown tlog.Checkpoint) error {
+	err := w.follow(ctx, shown)
+	var rollback *tlog.RollbackError
+	switch {
+	case errors.As(err, &rollback):
+		return errors.Join(err, keepEvidence(w.File+rollbackSuffix, shown))
+	case Contradicts(err):
+		return errors.Join(err, keepEvidence(w.File+secondSuffix, shown))
+	}
+	return err
+}
+
+// Contradicts reports whether an error of Update is a fault of the log, of which
+// the kept checkpoint is the evidence.
+func Contradicts(err error) bool {
+	var fork *tlog.ForkError
+	var rollback *tlog.RollbackError
+	var second *SecondLeafError
+	var entries *EntriesError
+	return errors.As(err, &fork) || errors.As(err, &rollback) || errors.As(err, &second) || errors.As(err, &entries)
 }
 
 // held returns the checkpoint in the file; that of the empty tree if there is

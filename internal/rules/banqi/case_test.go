@@ -2,9 +2,11 @@ package banqi
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"referee.example/internal/rules"
 )
@@ -34,6 +36,8 @@ type ruleCase struct {
 	Seat0     string   `json:"seat0"`     // colour of seat 0 afterwards
 	Merit     bool     `json:"merit"`     // the last action is the little soldier's great merit
 	Disputed  bool     `json:"disputed"`  // the foul of the last action is disputable
+
+	chaser Colour // whose chase red_chase tells; red but where the colours are exchanged
 }
 
 func TestCases(t *testing.T) {
@@ -57,6 +61,10 @@ func TestCases(t *testing.T) {
 					other.judge(t, all[c.Rules])
 				})
 			}
+			t.Run(c.ID+" with the colours exchanged", func(t *testing.T) {
+				t.Parallel()
+				c.withColoursExchanged().judge(t, all[c.Rules])
+			})
 		}
 	}
 }
@@ -72,6 +80,72 @@ func (c ruleCase) byOtherSeat() (ruleCase, bool) {
 	c.Position += " seat=1"
 	c.Text, c.Seat0 = "", ""
 	return c, true
+}
+
+// otherColour exchanges red and black in words and letters of pieces.
+var otherColour = strings.NewReplacer("red", "black", "black", "red")
+
+// exchanged exchanges the colours of pieces' letters.
+func exchanged(letters string) string {
+	return strings.Map(func(r rune) rune {
+		switch piece := strings.IndexByte("KGMRNCPkgmrncp", byte(r)); {
+		case r > 'z' || piece < 0:
+			return r
+		case piece < 7:
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, letters)
+}
+
+// exchangedText exchanges the colours of a state's text. Seats stay as they are.
+func exchangedText(text string) string {
+	fields := strings.Fields(text)
+	for i, field := range fields {
+		switch {
+		case i == 0, strings.HasPrefix(field, "captured="):
+			key, value, found := strings.Cut(field, "=")
+			if fields[i] = exchanged(field); found {
+				fields[i] = key + "=" + exchangedCaptures(value)
+			}
+		case i == 1:
+			fields[i] = otherColour.Replace(field)
+		}
+	}
+	if !strings.Contains(text, " seat=") && fields[1] != "unassigned" {
+		fields = append(fields, map[string]string{"red": "seat=1", "black": "seat=0"}[fields[1]])
+	}
+	return strings.Join(fields, " ")
+}
+
+// exchangedCaptures keeps red's pieces first.
+func exchangedCaptures(pieces string) string {
+	black := strings.IndexFunc(pieces, unicode.IsLower)
+	if black < 0 {
+		black = len(pieces)
+	}
+	return exchanged(pieces[black:] + pieces[:black])
+}
+
+// withColoursExchanged returns the case with the colours exchanged: whatever the
+// rules say of one they say of the other. The seats are those of the case.
+func (c ruleCase) withColoursExchanged() *ruleCase {
+	c.Position, c.Deal, c.Actions = exchangedText(c.Position), maps.Clone(c.Deal), slices.Clone(c.Actions)
+	for square, piece := range c.Deal {
+		c.Deal[square] = exchanged(piece)
+	}
+	for i, action := range c.Actions {
+		if plain, turned, ok := strings.Cut(action, "("); ok {
+			c.Actions[i] = plain + "(" + exchanged(turned)
+		}
+	}
+	c.Expect, c.Says, c.Next, c.Seat0 = otherColour.Replace(c.Expect), otherColour.Replace(c.Says), otherColour.Replace(c.Next), otherColour.Replace(c.Seat0)
+	c.After = exchanged(c.After)
+	if c.Text != "" {
+		c.Text = exchangedText(c.Text)
+	}
+	c.chaser = 1 - c.chaser
+	return &c
 }
 
 func (c *ruleCase) judge(t *testing.T, g *Game) {
@@ -240,8 +314,8 @@ func (c *ruleCase) judgeAfter(t *testing.T, g *Game, s *State) {
 	if c.Expect == "legal_count" && len(listed) != c.Count {
 		t.Errorf("%d legal actions, want %d", len(listed), c.Count)
 	}
-	if c.RedChase != nil && chaseLength(s, Red) != *c.RedChase {
-		t.Errorf("red's chase is %d long, want %d", chaseLength(s, Red), *c.RedChase)
+	if c.RedChase != nil && chaseLength(s, c.chaser) != *c.RedChase {
+		t.Errorf("the chase is %d long, want %d", chaseLength(s, c.chaser), *c.RedChase)
 	}
 }
 

@@ -129,7 +129,7 @@ func (g *Game) prolongs(s *State, seat rules.Seat, a rules.Action) bool {
 // chaseFull reports whether seat's standing chase is as long as is allowed.
 func (g *Game) chaseFull(s *State, seat rules.Seat) bool {
 	c := &s.chases[seat&1]
-	return c.targets != 0 && g.chase.Length > 0 && int(c.length) >= g.chase.Length
+	return g.chase.Length > 0 && int(c.length) >= g.chase.Length
 }
 
 // refuses reports whether seat's next chase step would be refused.

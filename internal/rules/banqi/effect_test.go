@@ -43,6 +43,19 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestNoManner: what is no action has no manner and turns nothing.
+func TestNoManner(t *testing.T) {
+	g := compiled(t, "standard")
+	s := g.Start(0)
+	if got := g.Manner(&s, rules.Action{}); got.String() != "none" || g.TurnsFace(&s, rules.Action{}) {
+		t.Errorf("it is a %s", got)
+	}
+	_, err := g.Apply(&s, rules.Stop(), rules.NoPiece)
+	if err == nil || err.Error() != "illegal action: no_chain" {
+		t.Errorf("refused as %v", err)
+	}
+}
+
 // effectText writes an effect; what is absent is left out.
 func effectText(e Effect) string {
 	text := fmt.Sprintf("%s seat=%d", e.Manner, e.Seat)

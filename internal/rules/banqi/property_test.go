@@ -17,8 +17,16 @@ type played struct {
 	kind   string // "act", "request" or "rule"
 }
 
+// player chooses an action of the seat to move.
+type player func(*Game, *State) rules.Action
+
 // step plays one step of a random game that likes chases, and returns it.
 func (d dice) step(g *Game, s *State, deal *[squares]rules.Piece) played {
+	return d.stepBy(g, s, deal, d.choose)
+}
+
+// stepBy plays one step of a game by a player's choice of actions.
+func (d dice) stepBy(g *Game, s *State, deal *[squares]rules.Piece, choose player) played {
 	switch {
 	case s.awaiting:
 		if _, err := g.RuleFoul(s, false); err != nil {
@@ -29,7 +37,7 @@ func (d dice) step(g *Game, s *State, deal *[squares]rules.Piece) played {
 		g.RequestCount(s, s.turn)
 		return played{kind: "request"}
 	}
-	a := d.choose(g, s)
+	a := choose(g, s)
 	turned := turnedBy(g, s, a, deal)
 	if _, err := g.Apply(s, a, turned); err != nil {
 		panic(g.Text(s) + ": " + FormatAction(a, turned) + ": " + err.Error())

@@ -92,6 +92,10 @@ func TestCycleAfterApproach(t *testing.T) {
 			t.Fatalf("ply %d: %s\nis not %s", i+1, g.Text(&copied), text)
 		}
 		s = copied
+		stored, err := g.DecodeBinary(g.AppendBinary(nil, &straight))
+		if err != nil || g.Text(&stored) != g.Text(&straight) {
+			t.Fatalf("ply %d: stored as %s, %v", i+1, g.Text(&stored), err)
+		}
 	}
 	if want := (rules.Outcome{Reason: rules.EndRepetition, FirstPly: 43, LastPly: 222}); s.outcome != want {
 		t.Errorf("outcome %+v, want %+v", s.outcome, want)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -23,12 +24,26 @@ func readJSON(t testing.TB, name string, into any) {
 	}
 }
 
+// loaded reads the rulesets of testdata once.
+var loaded = sync.OnceValues(func() (map[string]Rules, error) {
+	data, err := os.ReadFile("testdata/rulesets.json")
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]Rules
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return all, decoder.Decode(&all)
+})
+
 // allRules are the rulesets of testdata: every house's board part and what the
-// cases need besides.
+// cases need besides. They are shared: change a copy.
 func allRules(t testing.TB) map[string]Rules {
 	t.Helper()
-	var all map[string]Rules
-	readJSON(t, "rulesets.json", &all)
+	all, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return all
 }
 

@@ -45,8 +45,6 @@ func validateStart(s *State) (part, reason string) {
 		return "", ""
 	}
 	bare := newState()
-	bare.turn, bare.board, bare.requester, bare.outcome = s.turn, s.board, s.requester, s.outcome
-	bare.history = s.history
 	switch {
 	case s.board.own[Red]|s.board.own[Black] != 0:
 		return "side", "pieces are face up, so the colours are assigned"

@@ -112,6 +112,7 @@ func TestRulesJSON(t *testing.T) {
 func TestStateRefusals(t *testing.T) {
 	all := games(t)
 	const open = "P---/----/----/----/-r--/--G-/----/---p red "
+	const unplayed = "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/---- unassigned "
 	for _, c := range []struct{ rules, text, part string }{
 		{"standard", "", "board"},
 		{"standard", "P---/----/----/----/-r--/--G-/---p red", "board"},
@@ -177,11 +178,59 @@ func TestStateRefusals(t *testing.T) {
 		{"standard", open + "outcome=fouls:-:0:0", "outcome"},
 		{"standard", open + "ply=9 outcome=idle:-:0:10", "outcome"},
 		{"standard", open + strings.Repeat(" ", MaxTextLength), "board"},
+		{"standard", "P---/----/----/----/----/----/----/XXXX unassigned", "side"},
+		{"standard", "p---/----/----/----/----/----/----/XXXX unassigned", "side"},
+		{"standard", unplayed + "captured=P", "side"},
+		{"standard-idle-50", unplayed + "idle=1", "side"},
+		{"open-chain", unplayed + "chain=a1", "side"},
+		{"mingjian-2026", unplayed + "fouls=1,0", "side"},
+		{"mingjian-2026", unplayed + "awaiting=yes", "side"},
+		{"baidu", unplayed + "chase0=a1>b1:b1x1", "side"},
+		{"7club-standard", unplayed + "rest0=a1>b1", "side"},
+		{"open-chain-positions", unplayed + "moves=stop", "side"},
+		{"standard", open + "ply=3 turns=0,4", "turns"},
+		{"foul-strict", open + "fouls=1,0 disputed=1,0", "disputed"},
+		{"mingjian-2026", open + "fouls=2,0 awaiting=yes", "awaiting"},
+		{"mingjian-2026", open + "fouls=0,1 disputed=0,1 awaiting=yes", "awaiting"},
+		{"mingjian-2026", open + "fouls=2,0 disputed=1,0 awaiting=yes outcome=fouls:1:0:0", "awaiting"},
+		{"mingjian-2026", open + "fouls=2,0 disputed=1,0", "fouls"},
+		{"standard", "---p/----/----/----/----/n---/R---/--P- red ply=1 chain=a2", "chain"},
+		{"open-chain", "---p/----/----/----/----/R---/r---/--P- red ply=1 chain=a2", "chain"},
+		{"open-chain-positions", "---p/----/----/----/----/n---/R---/--P- red ply=3 chain=a2 moves=d7-d8", "chain"},
+		{"baidu", open + "ply=9 chase0=a1>b4:b4x2", "chase0"},
+		{"standard", open + "outcome=no_legal_action:-:0:0", "outcome"},
+		{"standard", open + "ply=9 outcome=idle:-:5:4", "outcome"},
 	} {
 		_, err := all[c.rules].ParseState(c.text)
 		var wrong *TextError
 		if !errors.As(err, &wrong) || wrong.Part != c.part {
 			t.Errorf("%s: %.90s: %v, want a refusal of %s", c.rules, c.text, err, c.part)
+		}
+	}
+}
+
+// TestSoundStates: texts of states that seldom come about are read as they are.
+func TestSoundStates(t *testing.T) {
+	const open = "P---/----/----/----/-r--/--G-/----/---p "
+	for _, c := range []struct{ rules, text string }{
+		{"mingjian-2026", open + "red seat=0 ply=30 fouls=2,0 disputed=1,0 awaiting=yes"},
+		{"mingjian-2026", open + "red seat=0 ply=30 fouls=0,2 disputed=0,1 awaiting=yes"},
+		{"mingjian-2026", open + "red seat=0 ply=30 fouls=2,0 outcome=fouls:1:0:0"},
+		{"baidu", open + "red seat=0 ply=9 chase1=b4>c3:c3x2"},
+		{"7club-standard", open + "red seat=0 ply=9 rest0=c3>-"},
+		{"7club-standard", open + "red seat=0 ply=9 rest1=b4>c3"},
+		{"icga", open + "black seat=1 ply=9 moves=c2-c3"},
+		{"icga", open + "black seat=0 ply=9 moves=c2-c3"},
+		{"icga", open + "red seat=0 ply=9 moves=b6-b5,c2-c3,b5-b4"},
+		{"open-chain-positions", open + "red seat=0 ply=2 moves=stop"},
+	} {
+		g := compiled(t, c.rules)
+		s := position(t, g, c.text)
+		if got := g.Text(&s); got != c.text {
+			t.Errorf("%s is read as\n%s", c.text, got)
+		}
+		if stored, err := g.DecodeBinary(g.AppendBinary(nil, &s)); err != nil || g.Text(&stored) != c.text {
+			t.Errorf("%s is stored as\n%s, %v", c.text, g.Text(&stored), err)
 		}
 	}
 }

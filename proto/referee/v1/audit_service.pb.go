@@ -83,7 +83,67 @@ func (ResultFilter) EnumDescriptor() ([]byte, []int) {
 	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{0}
 }
 
-// HistoryFilter narrows a list. Fields that are not set do not narrow it.
+// ExportFormat is the form of an exported game.
+type ExportFormat int32
+
+const (
+	// JSON.
+	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
+	// One JSON object, with everything that `referee verify` needs.
+	ExportFormat_EXPORT_FORMAT_JSON ExportFormat = 1
+	// A text record, as tournaments write them and `referee import` reads them: the
+	// actions and the result, without clocks, hashes and settlements. Games that
+	// were never started and logs of compensations have none and are left out.
+	ExportFormat_EXPORT_FORMAT_TEXT ExportFormat = 2
+)
+
+// Enum value maps for ExportFormat.
+var (
+	ExportFormat_name = map[int32]string{
+		0: "EXPORT_FORMAT_UNSPECIFIED",
+		1: "EXPORT_FORMAT_JSON",
+		2: "EXPORT_FORMAT_TEXT",
+	}
+	ExportFormat_value = map[string]int32{
+		"EXPORT_FORMAT_UNSPECIFIED": 0,
+		"EXPORT_FORMAT_JSON":        1,
+		"EXPORT_FORMAT_TEXT":        2,
+	}
+)
+
+func (x ExportFormat) Enum() *ExportFormat {
+	p := new(ExportFormat)
+	*p = x
+	return p
+}
+
+func (x ExportFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_referee_v1_audit_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ExportFormat) Type() protoreflect.EnumType {
+	return &file_referee_v1_audit_service_proto_enumTypes[1]
+}
+
+func (x ExportFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExportFormat.Descriptor instead.
+func (ExportFormat) EnumDescriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{1}
+}
+
+// HistoryFilter narrows a list. Fields that are not set do not narrow it. All of
+// them go together. A list looks through what its most telling field finds: the
+// two players, the player, the table, those that have not ended, a rare ending,
+// the ruleset, the platform, all; in this order. What the other fields say is
+// found by looking. Where the platform is not named, only those that have not
+// ended are told from all.
 type HistoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Platform; the caller's own when empty. A caller of every platform must name
@@ -287,7 +347,8 @@ func (x *ListMatchesRequest) GetPageToken() string {
 // ListMatchesResponse is the answer of ListMatches.
 type ListMatchesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Matches, newest first.
+	// Matches, newest first. There may be fewer than page_size, even none, with
+	// more to come: the list is at its end where next_page_token is empty.
 	Matches []*Match `protobuf:"bytes,1,rep,name=matches,proto3" json:"matches,omitempty"`
 	// Token of the next page; empty when there is none.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -424,7 +485,9 @@ func (x *ListGamesRequest) GetPageToken() string {
 // ListGamesResponse is the answer of ListGames.
 type ListGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Games, newest first.
+	// Games, those of the newest match first and of it the last game first. There
+	// may be fewer than page_size, even none, with more to come: the list is at its
+	// end where next_page_token is empty.
 	Games []*GameListing `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
 	// Token of the next page; empty when there is none.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -880,7 +943,8 @@ func (x *RecallPlayerRequest) GetPlayerId() string {
 // RecallPlayerResponse is the answer of RecallPlayer.
 type RecallPlayerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The last ten games that were started, newest first, complete.
+	// The last ten games that were started, newest first, complete. They are looked
+	// for in the player's newest 2,000 matches.
 	Games []*GameRecord `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
 	// Database time of the answer.
 	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
@@ -932,6 +996,458 @@ func (x *RecallPlayerResponse) GetServerTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetPairStatisticsRequest asks for what two players did to each other.
+type GetPairStatisticsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty. A caller of every platform must name one.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// A player.
+	PlayerId string `protobuf:"bytes,2,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// Another player of the same platform.
+	OpponentId string `protobuf:"bytes,3,opt,name=opponent_id,json=opponentId,proto3" json:"opponent_id,omitempty"`
+	// Only matches created at or after; absent for all.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Only matches created before; absent for all.
+	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPairStatisticsRequest) Reset() {
+	*x = GetPairStatisticsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPairStatisticsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPairStatisticsRequest) ProtoMessage() {}
+
+func (x *GetPairStatisticsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPairStatisticsRequest.ProtoReflect.Descriptor instead.
+func (*GetPairStatisticsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetPairStatisticsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetOpponentId() string {
+	if x != nil {
+		return x.OpponentId
+	}
+	return ""
+}
+
+func (x *GetPairStatisticsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
+}
+
+// GetPairStatisticsResponse is the answer of GetPairStatistics. It counts the
+// newest 1,000 matches of the pair in the time range.
+type GetPairStatisticsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Matches that both sat in, those of which no game was started too.
+	Matches uint32 `protobuf:"varint,1,opt,name=matches,proto3" json:"matches,omitempty"`
+	// Games between them that were started.
+	Games uint32 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	// Games of these that have not ended.
+	RunningGames uint32 `protobuf:"varint,3,opt,name=running_games,json=runningGames,proto3" json:"running_games,omitempty"`
+	// Games of these that were drawn.
+	DrawnGames uint32 `protobuf:"varint,4,opt,name=drawn_games,json=drawnGames,proto3" json:"drawn_games,omitempty"`
+	// Games of these that are void.
+	VoidGames uint32 `protobuf:"varint,5,opt,name=void_games,json=voidGames,proto3" json:"void_games,omitempty"`
+	// How the games ended, the most frequent first.
+	Endings []*EndReasonCount `protobuf:"bytes,6,rep,name=endings,proto3" json:"endings,omitempty"`
+	// When the first of the games was started; absent if there is none.
+	FirstGameTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_game_time,json=firstGameTime,proto3" json:"first_game_time,omitempty"`
+	// When the last of the games was started; absent if there is none.
+	LastGameTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_game_time,json=lastGameTime,proto3" json:"last_game_time,omitempty"`
+	// Each of the two: player_id, then opponent_id.
+	Players []*PairPlayerStatistics `protobuf:"bytes,9,rep,name=players,proto3" json:"players,omitempty"`
+	// Whether the time range has older matches, which are not counted. Ask for
+	// them with the create_time of the oldest that was counted as until_time.
+	More bool `protobuf:"varint,10,opt,name=more,proto3" json:"more,omitempty"`
+	// When the oldest match that was counted was created; absent if there is none.
+	OldestMatchTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=oldest_match_time,json=oldestMatchTime,proto3" json:"oldest_match_time,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPairStatisticsResponse) Reset() {
+	*x = GetPairStatisticsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPairStatisticsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPairStatisticsResponse) ProtoMessage() {}
+
+func (x *GetPairStatisticsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPairStatisticsResponse.ProtoReflect.Descriptor instead.
+func (*GetPairStatisticsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetPairStatisticsResponse) GetMatches() uint32 {
+	if x != nil {
+		return x.Matches
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetGames() uint32 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetRunningGames() uint32 {
+	if x != nil {
+		return x.RunningGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetDrawnGames() uint32 {
+	if x != nil {
+		return x.DrawnGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetVoidGames() uint32 {
+	if x != nil {
+		return x.VoidGames
+	}
+	return 0
+}
+
+func (x *GetPairStatisticsResponse) GetEndings() []*EndReasonCount {
+	if x != nil {
+		return x.Endings
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetFirstGameTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstGameTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetLastGameTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastGameTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetPlayers() []*PairPlayerStatistics {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *GetPairStatisticsResponse) GetOldestMatchTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OldestMatchTime
+	}
+	return nil
+}
+
+func (x *GetPairStatisticsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// EndReasonCount is how often games ended in one way.
+type EndReasonCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How.
+	Reason EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=referee.v1.EndReason" json:"reason,omitempty"`
+	// Games.
+	Games         uint32 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndReasonCount) Reset() {
+	*x = EndReasonCount{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndReasonCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndReasonCount) ProtoMessage() {}
+
+func (x *EndReasonCount) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndReasonCount.ProtoReflect.Descriptor instead.
+func (*EndReasonCount) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *EndReasonCount) GetReason() EndReason {
+	if x != nil {
+		return x.Reason
+	}
+	return EndReason_END_REASON_UNSPECIFIED
+}
+
+func (x *EndReasonCount) GetGames() uint32 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+// PairPlayerStatistics is one player's part in the games of a pair.
+type PairPlayerStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	PlayerId string `protobuf:"bytes,1,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// Games won.
+	Wins uint32 `protobuf:"varint,2,opt,name=wins,proto3" json:"wins,omitempty"`
+	// Pieces captured, in games that have ended, void ones too.
+	Captures uint32 `protobuf:"varint,3,opt,name=captures,proto3" json:"captures,omitempty"`
+	// Points received less points paid by the settlements of these matches, fees
+	// and compensations counted.
+	NetPoints int64 `protobuf:"varint,4,opt,name=net_points,json=netPoints,proto3" json:"net_points,omitempty"`
+	// The part of net_points that came from the other of the two.
+	NetPointsFromOther int64 `protobuf:"varint,5,opt,name=net_points_from_other,json=netPointsFromOther,proto3" json:"net_points_from_other,omitempty"`
+	// Think times; those of the newest 100 games that have ended, and in each of its
+	// first 2,000 events.
+	ThinkTimes    *ThinkTimes `protobuf:"bytes,6,opt,name=think_times,json=thinkTimes,proto3" json:"think_times,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PairPlayerStatistics) Reset() {
+	*x = PairPlayerStatistics{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PairPlayerStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PairPlayerStatistics) ProtoMessage() {}
+
+func (x *PairPlayerStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PairPlayerStatistics.ProtoReflect.Descriptor instead.
+func (*PairPlayerStatistics) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PairPlayerStatistics) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *PairPlayerStatistics) GetWins() uint32 {
+	if x != nil {
+		return x.Wins
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetCaptures() uint32 {
+	if x != nil {
+		return x.Captures
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetNetPoints() int64 {
+	if x != nil {
+		return x.NetPoints
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetNetPointsFromOther() int64 {
+	if x != nil {
+		return x.NetPointsFromOther
+	}
+	return 0
+}
+
+func (x *PairPlayerStatistics) GetThinkTimes() *ThinkTimes {
+	if x != nil {
+		return x.ThinkTimes
+	}
+	return nil
+}
+
+// ThinkTimes sums up how long a player took for a ply: from the start of the
+// game, the ply or the ruling before it to the ply, less the time that an outage
+// of the service paused the clock. Plies that the server made are left out.
+type ThinkTimes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Plies.
+	Plies uint32 `protobuf:"varint,1,opt,name=plies,proto3" json:"plies,omitempty"`
+	// Mean in milliseconds, rounded down; 0 without plies, as what follows.
+	MeanMs int64 `protobuf:"varint,2,opt,name=mean_ms,json=meanMs,proto3" json:"mean_ms,omitempty"`
+	// Half of the plies took this long or less, in milliseconds, rounded down.
+	P50Ms int64 `protobuf:"varint,3,opt,name=p50_ms,json=p50Ms,proto3" json:"p50_ms,omitempty"`
+	// Nine in ten of the plies took this long or less, in milliseconds, rounded down.
+	P90Ms         int64 `protobuf:"varint,4,opt,name=p90_ms,json=p90Ms,proto3" json:"p90_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThinkTimes) Reset() {
+	*x = ThinkTimes{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThinkTimes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThinkTimes) ProtoMessage() {}
+
+func (x *ThinkTimes) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThinkTimes.ProtoReflect.Descriptor instead.
+func (*ThinkTimes) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ThinkTimes) GetPlies() uint32 {
+	if x != nil {
+		return x.Plies
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetMeanMs() int64 {
+	if x != nil {
+		return x.MeanMs
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetP50Ms() int64 {
+	if x != nil {
+		return x.P50Ms
+	}
+	return 0
+}
+
+func (x *ThinkTimes) GetP90Ms() int64 {
+	if x != nil {
+		return x.P90Ms
+	}
+	return 0
+}
+
 // AuditServiceFindMatchRequest finds a match.
 type AuditServiceFindMatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -950,7 +1466,7 @@ type AuditServiceFindMatchRequest struct {
 
 func (x *AuditServiceFindMatchRequest) Reset() {
 	*x = AuditServiceFindMatchRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1478,7 @@ func (x *AuditServiceFindMatchRequest) String() string {
 func (*AuditServiceFindMatchRequest) ProtoMessage() {}
 
 func (x *AuditServiceFindMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[11]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1491,7 @@ func (x *AuditServiceFindMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditServiceFindMatchRequest.ProtoReflect.Descriptor instead.
 func (*AuditServiceFindMatchRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{11}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AuditServiceFindMatchRequest) GetPlatform() string {
@@ -1041,7 +1557,7 @@ type AuditServiceFindMatchResponse struct {
 
 func (x *AuditServiceFindMatchResponse) Reset() {
 	*x = AuditServiceFindMatchResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1569,7 @@ func (x *AuditServiceFindMatchResponse) String() string {
 func (*AuditServiceFindMatchResponse) ProtoMessage() {}
 
 func (x *AuditServiceFindMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[12]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1582,7 @@ func (x *AuditServiceFindMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditServiceFindMatchResponse.ProtoReflect.Descriptor instead.
 func (*AuditServiceFindMatchResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{12}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AuditServiceFindMatchResponse) GetMatch() *Match {
@@ -1095,7 +1611,7 @@ type GetCheckpointRequest struct {
 
 func (x *GetCheckpointRequest) Reset() {
 	*x = GetCheckpointRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1623,7 @@ func (x *GetCheckpointRequest) String() string {
 func (*GetCheckpointRequest) ProtoMessage() {}
 
 func (x *GetCheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[13]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1636,7 @@ func (x *GetCheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckpointRequest.ProtoReflect.Descriptor instead.
 func (*GetCheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{13}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetCheckpointRequest) GetFromSize() int64 {
@@ -1137,7 +1653,8 @@ type GetCheckpointResponse struct {
 	// C2SP tlog-checkpoint: a note of origin, size and root, signed by the log with
 	// Ed25519. Verify it with the log's key, which the operator publishes.
 	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
-	// Games in the log that it signs.
+	// Entries in the log that it signs: one a game, and one for each compensation
+	// that was made.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// Consistency proof (RFC 6962, section 2.1.2) from from_size to size: SHA-256
 	// hashes. Empty where the sizes are equal or from_size is 0.
@@ -1150,7 +1667,7 @@ type GetCheckpointResponse struct {
 
 func (x *GetCheckpointResponse) Reset() {
 	*x = GetCheckpointResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1679,7 @@ func (x *GetCheckpointResponse) String() string {
 func (*GetCheckpointResponse) ProtoMessage() {}
 
 func (x *GetCheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[14]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1692,7 @@ func (x *GetCheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCheckpointResponse.ProtoReflect.Descriptor instead.
 func (*GetCheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{14}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetCheckpointResponse) GetCheckpoint() string {
@@ -1221,7 +1738,7 @@ type ProveGameRequest struct {
 
 func (x *ProveGameRequest) Reset() {
 	*x = ProveGameRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1750,7 @@ func (x *ProveGameRequest) String() string {
 func (*ProveGameRequest) ProtoMessage() {}
 
 func (x *ProveGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[15]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1763,7 @@ func (x *ProveGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProveGameRequest.ProtoReflect.Descriptor instead.
 func (*ProveGameRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{15}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProveGameRequest) GetMatchId() string {
@@ -1272,12 +1789,14 @@ func (x *ProveGameRequest) GetSize() int64 {
 
 // ProveGameResponse proves that a game is in the log. The leaf is SHA-256 over a
 // zero byte, then "referee.v1 finished game" and a zero byte, the match id (16
-// bytes), the game (2, big-endian) and the hash of its last event (32).
+// bytes), the game (2, big-endian) and the hash of its last event (32). A game has
+// one leaf. Leaves of game 0 are of the match's log of compensations: one for each
+// that was made, with that log's hash then; ExportGames proves the last.
 type ProveGameResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The last checkpoint, as GetCheckpoint returns it; empty when a size was named.
 	Checkpoint string `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
-	// Games in the tree that the proof is for.
+	// Entries in the tree that the proof is for.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// Position of the game in the log, from 0.
 	Index int64 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
@@ -1292,7 +1811,7 @@ type ProveGameResponse struct {
 
 func (x *ProveGameResponse) Reset() {
 	*x = ProveGameResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1823,7 @@ func (x *ProveGameResponse) String() string {
 func (*ProveGameResponse) ProtoMessage() {}
 
 func (x *ProveGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[16]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1836,7 @@ func (x *ProveGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProveGameResponse.ProtoReflect.Descriptor instead.
 func (*ProveGameResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{16}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ProveGameResponse) GetCheckpoint() string {
@@ -1369,7 +1888,7 @@ type GetLogTileRequest struct {
 
 func (x *GetLogTileRequest) Reset() {
 	*x = GetLogTileRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1900,7 @@ func (x *GetLogTileRequest) String() string {
 func (*GetLogTileRequest) ProtoMessage() {}
 
 func (x *GetLogTileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[17]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1913,7 @@ func (x *GetLogTileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogTileRequest.ProtoReflect.Descriptor instead.
 func (*GetLogTileRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{17}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetLogTileRequest) GetPath() string {
@@ -1416,7 +1935,7 @@ type GetLogTileResponse struct {
 
 func (x *GetLogTileResponse) Reset() {
 	*x = GetLogTileResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1947,7 @@ func (x *GetLogTileResponse) String() string {
 func (*GetLogTileResponse) ProtoMessage() {}
 
 func (x *GetLogTileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[18]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1960,7 @@ func (x *GetLogTileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLogTileResponse.ProtoReflect.Descriptor instead.
 func (*GetLogTileResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{18}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetLogTileResponse) GetContent() []byte {
@@ -1465,7 +1984,7 @@ type VerifyGameRequest struct {
 
 func (x *VerifyGameRequest) Reset() {
 	*x = VerifyGameRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1996,7 @@ func (x *VerifyGameRequest) String() string {
 func (*VerifyGameRequest) ProtoMessage() {}
 
 func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[19]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +2009,7 @@ func (x *VerifyGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyGameRequest.ProtoReflect.Descriptor instead.
 func (*VerifyGameRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{19}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *VerifyGameRequest) GetMatchId() string {
@@ -1526,7 +2045,7 @@ type VerifyGameResponse struct {
 
 func (x *VerifyGameResponse) Reset() {
 	*x = VerifyGameResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +2057,7 @@ func (x *VerifyGameResponse) String() string {
 func (*VerifyGameResponse) ProtoMessage() {}
 
 func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[20]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +2070,7 @@ func (x *VerifyGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyGameResponse.ProtoReflect.Descriptor instead.
 func (*VerifyGameResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{20}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *VerifyGameResponse) GetSound() bool {
@@ -1597,7 +2116,8 @@ type Finding struct {
 	// Event at fault; 0 for the game as a whole. In game 0 it is one of the log of
 	// compensations.
 	Seq uint32 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// What is at fault, such as "hash", "turned" or "settlement.lines[0].amount".
+	// What is at fault, such as "hash", "turned", "settlement.lines[0].amount" or,
+	// of the log of finished games, "inclusion" and "log_entries.head_hash".
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
 	// What had to be there, for people: in quotes where the record has characters
 	// that can't be printed, and cut if it is longer than 1000 bytes.
@@ -1610,7 +2130,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +2142,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[21]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +2155,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{21}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Finding) GetGame() uint32 {
@@ -1681,14 +2201,16 @@ type ExportGamesRequest struct {
 	// Matches; their ended games are exported.
 	Filter *HistoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	// resume_token of the last message of a stream that broke; empty to begin.
-	ResumeToken   string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// Form of the games.
+	Format        ExportFormat `protobuf:"varint,4,opt,name=format,proto3,enum=referee.v1.ExportFormat" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportGamesRequest) Reset() {
 	*x = ExportGamesRequest{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +2222,7 @@ func (x *ExportGamesRequest) String() string {
 func (*ExportGamesRequest) ProtoMessage() {}
 
 func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[22]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +2235,7 @@ func (x *ExportGamesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGamesRequest.ProtoReflect.Descriptor instead.
 func (*ExportGamesRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{22}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportGamesRequest) GetMatchId() string {
@@ -1737,6 +2259,13 @@ func (x *ExportGamesRequest) GetResumeToken() string {
 	return ""
 }
 
+func (x *ExportGamesRequest) GetFormat() ExportFormat {
+	if x != nil {
+		return x.Format
+	}
+	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
+}
+
 // ExportGamesResponse is one game.
 type ExportGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1744,17 +2273,21 @@ type ExportGamesResponse struct {
 	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// Game number; 0 for the match's log of compensations, which comes last.
 	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
-	// One JSON object, without the end of the line.
+	// One JSON object, without the end of the line; empty if text was asked for.
 	Json []byte `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
 	// Where to go on after this message. It belongs to the query.
-	ResumeToken   string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// A text record; its last line is the result. Empty if JSON was asked for.
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// Events of the game.
+	Events        uint32 `protobuf:"varint,6,opt,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportGamesResponse) Reset() {
 	*x = ExportGamesResponse{}
-	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +2299,7 @@ func (x *ExportGamesResponse) String() string {
 func (*ExportGamesResponse) ProtoMessage() {}
 
 func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_audit_service_proto_msgTypes[23]
+	mi := &file_referee_v1_audit_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +2312,7 @@ func (x *ExportGamesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGamesResponse.ProtoReflect.Descriptor instead.
 func (*ExportGamesResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{23}
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExportGamesResponse) GetMatchId() string {
@@ -1810,12 +2343,1142 @@ func (x *ExportGamesResponse) GetResumeToken() string {
 	return ""
 }
 
+func (x *ExportGamesResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExportGamesResponse) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+// StreamSettlementsRequest asks for a platform's settlements.
+type StreamSettlementsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty. A caller of every platform must name
+	// one; another's is not found.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// Position wanted first: 1 for the beginning, else one more than that of the
+	// last settlement that was applied. At most one more than the last there is;
+	// beyond that it is OUT_OF_RANGE, POSITION_OUT_OF_RANGE: the reader belongs to
+	// another platform, or to a later life of a database that was taken back.
+	FromPosition  int64 `protobuf:"varint,2,opt,name=from_position,json=fromPosition,proto3" json:"from_position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettlementsRequest) Reset() {
+	*x = StreamSettlementsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettlementsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettlementsRequest) ProtoMessage() {}
+
+func (x *StreamSettlementsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettlementsRequest.ProtoReflect.Descriptor instead.
+func (*StreamSettlementsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *StreamSettlementsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *StreamSettlementsRequest) GetFromPosition() int64 {
+	if x != nil {
+		return x.FromPosition
+	}
+	return 0
+}
+
+// StreamSettlementsResponse is a message of the stream.
+type StreamSettlementsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	//
+	// Types that are valid to be assigned to Message:
+	//
+	//	*StreamSettlementsResponse_Entry
+	//	*StreamSettlementsResponse_Heartbeat
+	//	*StreamSettlementsResponse_End
+	Message isStreamSettlementsResponse_Message `protobuf_oneof:"message"`
+	// from_position to go on with after this message.
+	NextPosition int64 `protobuf:"varint,4,opt,name=next_position,json=nextPosition,proto3" json:"next_position,omitempty"`
+	// Database time of the message.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettlementsResponse) Reset() {
+	*x = StreamSettlementsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettlementsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettlementsResponse) ProtoMessage() {}
+
+func (x *StreamSettlementsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettlementsResponse.ProtoReflect.Descriptor instead.
+func (*StreamSettlementsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *StreamSettlementsResponse) GetMessage() isStreamSettlementsResponse_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetEntry() *SettlementEntry {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_Entry); ok {
+			return x.Entry
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetHeartbeat() *Heartbeat {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_Heartbeat); ok {
+			return x.Heartbeat
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetEnd() *WatchEnd {
+	if x != nil {
+		if x, ok := x.Message.(*StreamSettlementsResponse_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettlementsResponse) GetNextPosition() int64 {
+	if x != nil {
+		return x.NextPosition
+	}
+	return 0
+}
+
+func (x *StreamSettlementsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+type isStreamSettlementsResponse_Message interface {
+	isStreamSettlementsResponse_Message()
+}
+
+type StreamSettlementsResponse_Entry struct {
+	// A settlement.
+	Entry *SettlementEntry `protobuf:"bytes,1,opt,name=entry,proto3,oneof"`
+}
+
+type StreamSettlementsResponse_Heartbeat struct {
+	// A sign of life, at least every ten seconds.
+	Heartbeat *Heartbeat `protobuf:"bytes,2,opt,name=heartbeat,proto3,oneof"`
+}
+
+type StreamSettlementsResponse_End struct {
+	// Why the stream ends; always the last message of a stream that the server ends.
+	End *WatchEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+}
+
+func (*StreamSettlementsResponse_Entry) isStreamSettlementsResponse_Message() {}
+
+func (*StreamSettlementsResponse_Heartbeat) isStreamSettlementsResponse_Message() {}
+
+func (*StreamSettlementsResponse_End) isStreamSettlementsResponse_Message() {}
+
+// SettlementEntry is a settlement in its platform's feed.
+type SettlementEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Position, from 1 on each platform, without a gap.
+	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// The settlement. compensates_id is set for one that reverses another.
+	Settlement *Settlement `protobuf:"bytes,2,opt,name=settlement,proto3" json:"settlement,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,3,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef      string `protobuf:"bytes,4,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettlementEntry) Reset() {
+	*x = SettlementEntry{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettlementEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettlementEntry) ProtoMessage() {}
+
+func (x *SettlementEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettlementEntry.ProtoReflect.Descriptor instead.
+func (*SettlementEntry) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SettlementEntry) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SettlementEntry) GetSettlement() *Settlement {
+	if x != nil {
+		return x.Settlement
+	}
+	return nil
+}
+
+func (x *SettlementEntry) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *SettlementEntry) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+// ListSettlementsRequest asks for a page of a platform's settlements.
+type ListSettlementsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As for StreamSettlements.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// As for StreamSettlements.
+	FromPosition int64 `protobuf:"varint,2,opt,name=from_position,json=fromPosition,proto3" json:"from_position,omitempty"`
+	// Settlements a page: 0 for 50, at most 200.
+	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSettlementsRequest) Reset() {
+	*x = ListSettlementsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSettlementsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSettlementsRequest) ProtoMessage() {}
+
+func (x *ListSettlementsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSettlementsRequest.ProtoReflect.Descriptor instead.
+func (*ListSettlementsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListSettlementsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListSettlementsRequest) GetFromPosition() int64 {
+	if x != nil {
+		return x.FromPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// ListSettlementsResponse is the answer of ListSettlements.
+type ListSettlementsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Settlements in order of position, from from_position on without a gap.
+	Entries []*SettlementEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// from_position of the next page; from_position itself when there is nothing
+	// yet from there on.
+	NextPosition int64 `protobuf:"varint,2,opt,name=next_position,json=nextPosition,proto3" json:"next_position,omitempty"`
+	// The last position there is; 0 for none.
+	LastPosition int64 `protobuf:"varint,3,opt,name=last_position,json=lastPosition,proto3" json:"last_position,omitempty"`
+	// Database time of the answer.
+	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSettlementsResponse) Reset() {
+	*x = ListSettlementsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSettlementsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSettlementsResponse) ProtoMessage() {}
+
+func (x *ListSettlementsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSettlementsResponse.ProtoReflect.Descriptor instead.
+func (*ListSettlementsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ListSettlementsResponse) GetEntries() []*SettlementEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListSettlementsResponse) GetNextPosition() int64 {
+	if x != nil {
+		return x.NextPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsResponse) GetLastPosition() int64 {
+	if x != nil {
+		return x.LastPosition
+	}
+	return 0
+}
+
+func (x *ListSettlementsResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+// ListExposureRequest asks for incomplete games.
+type ListExposureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty, which is every platform for a caller
+	// of all.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The instant, not in the future; the present one when absent. The pages that
+	// follow are of the same instant.
+	AtTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at_time,json=atTime,proto3" json:"at_time,omitempty"`
+	// Games a page: 0 for 50, at most 200.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExposureRequest) Reset() {
+	*x = ListExposureRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExposureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExposureRequest) ProtoMessage() {}
+
+func (x *ListExposureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExposureRequest.ProtoReflect.Descriptor instead.
+func (*ListExposureRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListExposureRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListExposureRequest) GetAtTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AtTime
+	}
+	return nil
+}
+
+func (x *ListExposureRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListExposureRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListExposureResponse is the answer of ListExposure.
+type ListExposureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Games, newest match first.
+	Games []*ExposedGame `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
+	// All the games in sum, a platform each; on the first page only.
+	Totals []*ExposureTotal `protobuf:"bytes,2,rep,name=totals,proto3" json:"totals,omitempty"`
+	// The instant, in database time.
+	AtTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at_time,json=atTime,proto3" json:"at_time,omitempty"`
+	// Token of the next page; empty when there is none.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExposureResponse) Reset() {
+	*x = ListExposureResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExposureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExposureResponse) ProtoMessage() {}
+
+func (x *ListExposureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExposureResponse.ProtoReflect.Descriptor instead.
+func (*ListExposureResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListExposureResponse) GetGames() []*ExposedGame {
+	if x != nil {
+		return x.Games
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetTotals() []*ExposureTotal {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetAtTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AtTime
+	}
+	return nil
+}
+
+func (x *ListExposureResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// ExposedGame is a game that was started and had not ended.
+type ExposedGame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Game number.
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// The platform.
+	Platform string `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,4,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef string `protobuf:"bytes,5,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	// Preset id; empty for a composed ruleset.
+	RulesetId string `protobuf:"bytes,6,opt,name=ruleset_id,json=rulesetId,proto3" json:"ruleset_id,omitempty"`
+	// Stake in whole points.
+	Stake int64 `protobuf:"varint,7,opt,name=stake,proto3" json:"stake,omitempty"`
+	// Seats, in order.
+	Seats []*ExposedSeat `protobuf:"bytes,8,rep,name=seats,proto3" json:"seats,omitempty"`
+	// When it was started.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// When it ended, after the instant; absent while it runs.
+	EndTime       *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposedGame) Reset() {
+	*x = ExposedGame{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposedGame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposedGame) ProtoMessage() {}
+
+func (x *ExposedGame) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposedGame.ProtoReflect.Descriptor instead.
+func (*ExposedGame) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ExposedGame) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *ExposedGame) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetRulesetId() string {
+	if x != nil {
+		return x.RulesetId
+	}
+	return ""
+}
+
+func (x *ExposedGame) GetStake() int64 {
+	if x != nil {
+		return x.Stake
+	}
+	return 0
+}
+
+func (x *ExposedGame) GetSeats() []*ExposedSeat {
+	if x != nil {
+		return x.Seats
+	}
+	return nil
+}
+
+func (x *ExposedGame) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ExposedGame) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+// ExposedSeat is what a game can cost a player.
+type ExposedSeat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	PlayerId string `protobuf:"bytes,1,opt,name=player_id,json=playerId,proto3" json:"player_id,omitempty"`
+	// The platform's hold, as StartGame named it; empty for none.
+	HoldId string `protobuf:"bytes,2,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	// Balance that StartGame stated, in whole points.
+	Balance int64 `protobuf:"varint,3,opt,name=balance,proto3" json:"balance,omitempty"`
+	// The most that the game can take from the player, in whole points, a
+	// disconnection's penalty included.
+	WorstLoss     int64 `protobuf:"varint,4,opt,name=worst_loss,json=worstLoss,proto3" json:"worst_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposedSeat) Reset() {
+	*x = ExposedSeat{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposedSeat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposedSeat) ProtoMessage() {}
+
+func (x *ExposedSeat) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposedSeat.ProtoReflect.Descriptor instead.
+func (*ExposedSeat) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ExposedSeat) GetPlayerId() string {
+	if x != nil {
+		return x.PlayerId
+	}
+	return ""
+}
+
+func (x *ExposedSeat) GetHoldId() string {
+	if x != nil {
+		return x.HoldId
+	}
+	return ""
+}
+
+func (x *ExposedSeat) GetBalance() int64 {
+	if x != nil {
+		return x.Balance
+	}
+	return 0
+}
+
+func (x *ExposedSeat) GetWorstLoss() int64 {
+	if x != nil {
+		return x.WorstLoss
+	}
+	return 0
+}
+
+// ExposureTotal is the sum of a platform's incomplete games.
+type ExposureTotal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The platform.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// Games.
+	Games int64 `protobuf:"varint,2,opt,name=games,proto3" json:"games,omitempty"`
+	// The sum of worst_loss over all seats, in whole points: what the wallets have
+	// to hold. A sum beyond 64 bits is given as the largest number of 64 bits.
+	WorstLoss     int64 `protobuf:"varint,3,opt,name=worst_loss,json=worstLoss,proto3" json:"worst_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExposureTotal) Reset() {
+	*x = ExposureTotal{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExposureTotal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExposureTotal) ProtoMessage() {}
+
+func (x *ExposureTotal) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExposureTotal.ProtoReflect.Descriptor instead.
+func (*ExposureTotal) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ExposureTotal) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ExposureTotal) GetGames() int64 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+func (x *ExposureTotal) GetWorstLoss() int64 {
+	if x != nil {
+		return x.WorstLoss
+	}
+	return 0
+}
+
+// ListInterventionsRequest asks for interventions.
+type ListInterventionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Platform; the caller's own when empty, which is every platform for a caller
+	// of all.
+	Platform string `protobuf:"bytes,1,opt,name=platform,proto3" json:"platform,omitempty"`
+	// MATCH_VOIDED, MATCH_ABANDONED, FOUL_RULED or COMPENSATION; unspecified for all.
+	Kind EventKind `protobuf:"varint,2,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
+	// At or after.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Before.
+	UntilTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
+	// Interventions a page: 0 for 50, at most 200.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before; empty for the first.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInterventionsRequest) Reset() {
+	*x = ListInterventionsRequest{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInterventionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInterventionsRequest) ProtoMessage() {}
+
+func (x *ListInterventionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInterventionsRequest.ProtoReflect.Descriptor instead.
+func (*ListInterventionsRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListInterventionsRequest) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *ListInterventionsRequest) GetKind() EventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EventKind_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *ListInterventionsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *ListInterventionsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
+}
+
+func (x *ListInterventionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListInterventionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListInterventionsResponse is the answer of ListInterventions.
+type ListInterventionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Interventions, newest first.
+	Interventions []*Intervention `protobuf:"bytes,1,rep,name=interventions,proto3" json:"interventions,omitempty"`
+	// Token of the next page; empty when there is none.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInterventionsResponse) Reset() {
+	*x = ListInterventionsResponse{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInterventionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInterventionsResponse) ProtoMessage() {}
+
+func (x *ListInterventionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInterventionsResponse.ProtoReflect.Descriptor instead.
+func (*ListInterventionsResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListInterventionsResponse) GetInterventions() []*Intervention {
+	if x != nil {
+		return x.Interventions
+	}
+	return nil
+}
+
+func (x *ListInterventionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Intervention is what somebody did to a match beside playing it.
+type Intervention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// The platform.
+	Platform string `protobuf:"bytes,2,opt,name=platform,proto3" json:"platform,omitempty"`
+	// The platform's own reference of the match; empty for none.
+	ExternalRef string `protobuf:"bytes,3,opt,name=external_ref,json=externalRef,proto3" json:"external_ref,omitempty"`
+	// The platform's table; empty for none.
+	TableRef string `protobuf:"bytes,4,opt,name=table_ref,json=tableRef,proto3" json:"table_ref,omitempty"`
+	// Game in whose log it stands; 0 for the match's log of compensations.
+	Game uint32 `protobuf:"varint,5,opt,name=game,proto3" json:"game,omitempty"`
+	// Position in that log.
+	Seq uint32 `protobuf:"varint,6,opt,name=seq,proto3" json:"seq,omitempty"`
+	// What was done.
+	Kind EventKind `protobuf:"varint,7,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
+	// When, in database time.
+	EventTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
+	// Name of the token that did it.
+	SubmittedBy string `protobuf:"bytes,9,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
+	// Why, in the words of who did it.
+	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// For FOUL_RULED: whether the foul was confirmed, else waived.
+	Confirmed bool `protobuf:"varint,11,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// For COMPENSATION: the game whose settlement is reversed.
+	CompensatedGame uint32 `protobuf:"varint,12,opt,name=compensated_game,json=compensatedGame,proto3" json:"compensated_game,omitempty"`
+	// For COMPENSATION: the settlement that is reversed.
+	SettlementId string `protobuf:"bytes,13,opt,name=settlement_id,json=settlementId,proto3" json:"settlement_id,omitempty"`
+	// For COMPENSATION: whether this made it, by a second operator, else it proposed it.
+	Made          bool `protobuf:"varint,14,opt,name=made,proto3" json:"made,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Intervention) Reset() {
+	*x = Intervention{}
+	mi := &file_referee_v1_audit_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Intervention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Intervention) ProtoMessage() {}
+
+func (x *Intervention) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_audit_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Intervention.ProtoReflect.Descriptor instead.
+func (*Intervention) Descriptor() ([]byte, []int) {
+	return file_referee_v1_audit_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Intervention) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
+	}
+	return ""
+}
+
+func (x *Intervention) GetPlatform() string {
+	if x != nil {
+		return x.Platform
+	}
+	return ""
+}
+
+func (x *Intervention) GetExternalRef() string {
+	if x != nil {
+		return x.ExternalRef
+	}
+	return ""
+}
+
+func (x *Intervention) GetTableRef() string {
+	if x != nil {
+		return x.TableRef
+	}
+	return ""
+}
+
+func (x *Intervention) GetGame() uint32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *Intervention) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Intervention) GetKind() EventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EventKind_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *Intervention) GetEventTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EventTime
+	}
+	return nil
+}
+
+func (x *Intervention) GetSubmittedBy() string {
+	if x != nil {
+		return x.SubmittedBy
+	}
+	return ""
+}
+
+func (x *Intervention) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *Intervention) GetConfirmed() bool {
+	if x != nil {
+		return x.Confirmed
+	}
+	return false
+}
+
+func (x *Intervention) GetCompensatedGame() uint32 {
+	if x != nil {
+		return x.CompensatedGame
+	}
+	return 0
+}
+
+func (x *Intervention) GetSettlementId() string {
+	if x != nil {
+		return x.SettlementId
+	}
+	return ""
+}
+
+func (x *Intervention) GetMade() bool {
+	if x != nil {
+		return x.Made
+	}
+	return false
+}
+
 var File_referee_v1_audit_service_proto protoreflect.FileDescriptor
 
 const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1ereferee/v1/audit_service.proto\x12\n" +
-	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16referee/v1/match.proto\x1a\x18referee/v1/ruleset.proto\"\xf6\x02\n" +
+	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16referee/v1/match.proto\x1a\x1ereferee/v1/match_service.proto\x1a\x18referee/v1/ruleset.proto\"\xf6\x02\n" +
 	"\rHistoryFilter\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1b\n" +
 	"\tplayer_id\x18\x02 \x01(\tR\bplayerId\x12\x1f\n" +
@@ -1891,7 +3554,50 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x14RecallPlayerResponse\x12,\n" +
 	"\x05games\x18\x01 \x03(\v2\x16.referee.v1.GameRecordR\x05games\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime\"\x86\x01\n" +
+	"serverTime\"\xe8\x01\n" +
+	"\x18GetPairStatisticsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1b\n" +
+	"\tplayer_id\x18\x02 \x01(\tR\bplayerId\x12\x1f\n" +
+	"\vopponent_id\x18\x03 \x01(\tR\n" +
+	"opponentId\x127\n" +
+	"\tfrom_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\"\xc1\x04\n" +
+	"\x19GetPairStatisticsResponse\x12\x18\n" +
+	"\amatches\x18\x01 \x01(\rR\amatches\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\rR\x05games\x12#\n" +
+	"\rrunning_games\x18\x03 \x01(\rR\frunningGames\x12\x1f\n" +
+	"\vdrawn_games\x18\x04 \x01(\rR\n" +
+	"drawnGames\x12\x1d\n" +
+	"\n" +
+	"void_games\x18\x05 \x01(\rR\tvoidGames\x124\n" +
+	"\aendings\x18\x06 \x03(\v2\x1a.referee.v1.EndReasonCountR\aendings\x12B\n" +
+	"\x0ffirst_game_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rfirstGameTime\x12@\n" +
+	"\x0elast_game_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\flastGameTime\x12:\n" +
+	"\aplayers\x18\t \x03(\v2 .referee.v1.PairPlayerStatisticsR\aplayers\x12\x12\n" +
+	"\x04more\x18\n" +
+	" \x01(\bR\x04more\x12F\n" +
+	"\x11oldest_match_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x0foldestMatchTime\x12;\n" +
+	"\vserver_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"U\n" +
+	"\x0eEndReasonCount\x12-\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x15.referee.v1.EndReasonR\x06reason\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\rR\x05games\"\xee\x01\n" +
+	"\x14PairPlayerStatistics\x12\x1b\n" +
+	"\tplayer_id\x18\x01 \x01(\tR\bplayerId\x12\x12\n" +
+	"\x04wins\x18\x02 \x01(\rR\x04wins\x12\x1a\n" +
+	"\bcaptures\x18\x03 \x01(\rR\bcaptures\x12\x1d\n" +
+	"\n" +
+	"net_points\x18\x04 \x01(\x03R\tnetPoints\x121\n" +
+	"\x15net_points_from_other\x18\x05 \x01(\x03R\x12netPointsFromOther\x127\n" +
+	"\vthink_times\x18\x06 \x01(\v2\x16.referee.v1.ThinkTimesR\n" +
+	"thinkTimes\"i\n" +
+	"\n" +
+	"ThinkTimes\x12\x14\n" +
+	"\x05plies\x18\x01 \x01(\rR\x05plies\x12\x17\n" +
+	"\amean_ms\x18\x02 \x01(\x03R\x06meanMs\x12\x15\n" +
+	"\x06p50_ms\x18\x03 \x01(\x03R\x05p50Ms\x12\x15\n" +
+	"\x06p90_ms\x18\x04 \x01(\x03R\x05p90Ms\"\x86\x01\n" +
 	"\x1cAuditServiceFindMatchRequest\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x1f\n" +
 	"\n" +
@@ -1944,27 +3650,129 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\x85\x01\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xb7\x01\n" +
 	"\x12ExportGamesRequest\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x121\n" +
 	"\x06filter\x18\x02 \x01(\v2\x19.referee.v1.HistoryFilterR\x06filter\x12!\n" +
-	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\"{\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x120\n" +
+	"\x06format\x18\x04 \x01(\x0e2\x18.referee.v1.ExportFormatR\x06format\"\xa7\x01\n" +
 	"\x13ExportGamesResponse\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\rR\x04game\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\fR\x04json\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken*\x94\x01\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12\x16\n" +
+	"\x06events\x18\x06 \x01(\rR\x06events\"[\n" +
+	"\x18StreamSettlementsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12#\n" +
+	"\rfrom_position\x18\x02 \x01(\x03R\ffromPosition\"\x9e\x02\n" +
+	"\x19StreamSettlementsResponse\x123\n" +
+	"\x05entry\x18\x01 \x01(\v2\x1b.referee.v1.SettlementEntryH\x00R\x05entry\x125\n" +
+	"\theartbeat\x18\x02 \x01(\v2\x15.referee.v1.HeartbeatH\x00R\theartbeat\x12(\n" +
+	"\x03end\x18\x03 \x01(\v2\x14.referee.v1.WatchEndH\x00R\x03end\x12#\n" +
+	"\rnext_position\x18\x04 \x01(\x03R\fnextPosition\x12;\n" +
+	"\vserver_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTimeB\t\n" +
+	"\amessage\"\xa5\x01\n" +
+	"\x0fSettlementEntry\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x03R\bposition\x126\n" +
+	"\n" +
+	"settlement\x18\x02 \x01(\v2\x16.referee.v1.SettlementR\n" +
+	"settlement\x12!\n" +
+	"\fexternal_ref\x18\x03 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x04 \x01(\tR\btableRef\"v\n" +
+	"\x16ListSettlementsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12#\n" +
+	"\rfrom_position\x18\x02 \x01(\x03R\ffromPosition\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\"\xd7\x01\n" +
+	"\x17ListSettlementsResponse\x125\n" +
+	"\aentries\x18\x01 \x03(\v2\x1b.referee.v1.SettlementEntryR\aentries\x12#\n" +
+	"\rnext_position\x18\x02 \x01(\x03R\fnextPosition\x12#\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\x12;\n" +
+	"\vserver_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\"\xa2\x01\n" +
+	"\x13ListExposureRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x123\n" +
+	"\aat_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06atTime\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xd5\x01\n" +
+	"\x14ListExposureResponse\x12-\n" +
+	"\x05games\x18\x01 \x03(\v2\x17.referee.v1.ExposedGameR\x05games\x121\n" +
+	"\x06totals\x18\x02 \x03(\v2\x19.referee.v1.ExposureTotalR\x06totals\x123\n" +
+	"\aat_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06atTime\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"\xee\x02\n" +
+	"\vExposedGame\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12\x1a\n" +
+	"\bplatform\x18\x03 \x01(\tR\bplatform\x12!\n" +
+	"\fexternal_ref\x18\x04 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x05 \x01(\tR\btableRef\x12\x1d\n" +
+	"\n" +
+	"ruleset_id\x18\x06 \x01(\tR\trulesetId\x12\x14\n" +
+	"\x05stake\x18\a \x01(\x03R\x05stake\x12-\n" +
+	"\x05seats\x18\b \x03(\v2\x17.referee.v1.ExposedSeatR\x05seats\x129\n" +
+	"\n" +
+	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"|\n" +
+	"\vExposedSeat\x12\x1b\n" +
+	"\tplayer_id\x18\x01 \x01(\tR\bplayerId\x12\x17\n" +
+	"\ahold_id\x18\x02 \x01(\tR\x06holdId\x12\x18\n" +
+	"\abalance\x18\x03 \x01(\x03R\abalance\x12\x1d\n" +
+	"\n" +
+	"worst_loss\x18\x04 \x01(\x03R\tworstLoss\"`\n" +
+	"\rExposureTotal\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x14\n" +
+	"\x05games\x18\x02 \x01(\x03R\x05games\x12\x1d\n" +
+	"\n" +
+	"worst_loss\x18\x03 \x01(\x03R\tworstLoss\"\x91\x02\n" +
+	"\x18ListInterventionsRequest\x12\x1a\n" +
+	"\bplatform\x18\x01 \x01(\tR\bplatform\x12)\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x15.referee.v1.EventKindR\x04kind\x127\n" +
+	"\tfrom_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\x83\x01\n" +
+	"\x19ListInterventionsResponse\x12>\n" +
+	"\rinterventions\x18\x01 \x03(\v2\x18.referee.v1.InterventionR\rinterventions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xca\x03\n" +
+	"\fIntervention\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x1a\n" +
+	"\bplatform\x18\x02 \x01(\tR\bplatform\x12!\n" +
+	"\fexternal_ref\x18\x03 \x01(\tR\vexternalRef\x12\x1b\n" +
+	"\ttable_ref\x18\x04 \x01(\tR\btableRef\x12\x12\n" +
+	"\x04game\x18\x05 \x01(\rR\x04game\x12\x10\n" +
+	"\x03seq\x18\x06 \x01(\rR\x03seq\x12)\n" +
+	"\x04kind\x18\a \x01(\x0e2\x15.referee.v1.EventKindR\x04kind\x129\n" +
+	"\n" +
+	"event_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\x12!\n" +
+	"\fsubmitted_by\x18\t \x01(\tR\vsubmittedBy\x12\x12\n" +
+	"\x04note\x18\n" +
+	" \x01(\tR\x04note\x12\x1c\n" +
+	"\tconfirmed\x18\v \x01(\bR\tconfirmed\x12)\n" +
+	"\x10compensated_game\x18\f \x01(\rR\x0fcompensatedGame\x12#\n" +
+	"\rsettlement_id\x18\r \x01(\tR\fsettlementId\x12\x12\n" +
+	"\x04made\x18\x0e \x01(\bR\x04made*\x94\x01\n" +
 	"\fResultFilter\x12\x1d\n" +
 	"\x19RESULT_FILTER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RESULT_FILTER_DECIDED\x10\x01\x12\x17\n" +
 	"\x13RESULT_FILTER_DRAWN\x10\x02\x12\x16\n" +
 	"\x12RESULT_FILTER_VOID\x10\x03\x12\x19\n" +
-	"\x15RESULT_FILTER_RUNNING\x10\x042\xbf\x06\n" +
+	"\x15RESULT_FILTER_RUNNING\x10\x04*]\n" +
+	"\fExportFormat\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12EXPORT_FORMAT_JSON\x10\x01\x12\x16\n" +
+	"\x12EXPORT_FORMAT_TEXT\x10\x022\x96\n" +
+	"\n" +
 	"\fAuditService\x12N\n" +
 	"\vListMatches\x12\x1e.referee.v1.ListMatchesRequest\x1a\x1f.referee.v1.ListMatchesResponse\x12H\n" +
 	"\tListGames\x12\x1c.referee.v1.ListGamesRequest\x1a\x1d.referee.v1.ListGamesResponse\x12T\n" +
 	"\rGetGameRecord\x12 .referee.v1.GetGameRecordRequest\x1a!.referee.v1.GetGameRecordResponse\x12Q\n" +
 	"\fRecallPlayer\x12\x1f.referee.v1.RecallPlayerRequest\x1a .referee.v1.RecallPlayerResponse\x12`\n" +
+	"\x11GetPairStatistics\x12$.referee.v1.GetPairStatisticsRequest\x1a%.referee.v1.GetPairStatisticsResponse\x12`\n" +
 	"\tFindMatch\x12(.referee.v1.AuditServiceFindMatchRequest\x1a).referee.v1.AuditServiceFindMatchResponse\x12T\n" +
 	"\rGetCheckpoint\x12 .referee.v1.GetCheckpointRequest\x1a!.referee.v1.GetCheckpointResponse\x12H\n" +
 	"\tProveGame\x12\x1c.referee.v1.ProveGameRequest\x1a\x1d.referee.v1.ProveGameResponse\x12K\n" +
@@ -1972,7 +3780,11 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"GetLogTile\x12\x1d.referee.v1.GetLogTileRequest\x1a\x1e.referee.v1.GetLogTileResponse\x12K\n" +
 	"\n" +
 	"VerifyGame\x12\x1d.referee.v1.VerifyGameRequest\x1a\x1e.referee.v1.VerifyGameResponse\x12P\n" +
-	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\vExportGames\x12\x1e.referee.v1.ExportGamesRequest\x1a\x1f.referee.v1.ExportGamesResponse0\x01\x12b\n" +
+	"\x11StreamSettlements\x12$.referee.v1.StreamSettlementsRequest\x1a%.referee.v1.StreamSettlementsResponse0\x01\x12Z\n" +
+	"\x0fListSettlements\x12\".referee.v1.ListSettlementsRequest\x1a#.referee.v1.ListSettlementsResponse\x12Q\n" +
+	"\fListExposure\x12\x1f.referee.v1.ListExposureRequest\x1a .referee.v1.ListExposureResponse\x12`\n" +
+	"\x11ListInterventions\x12$.referee.v1.ListInterventionsRequest\x1a%.referee.v1.ListInterventionsResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_audit_service_proto_rawDescOnce sync.Once
@@ -1986,99 +3798,163 @@ func file_referee_v1_audit_service_proto_rawDescGZIP() []byte {
 	return file_referee_v1_audit_service_proto_rawDescData
 }
 
-var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_referee_v1_audit_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_referee_v1_audit_service_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_referee_v1_audit_service_proto_goTypes = []any{
 	(ResultFilter)(0),                     // 0: referee.v1.ResultFilter
-	(*HistoryFilter)(nil),                 // 1: referee.v1.HistoryFilter
-	(*ListMatchesRequest)(nil),            // 2: referee.v1.ListMatchesRequest
-	(*ListMatchesResponse)(nil),           // 3: referee.v1.ListMatchesResponse
-	(*ListGamesRequest)(nil),              // 4: referee.v1.ListGamesRequest
-	(*ListGamesResponse)(nil),             // 5: referee.v1.ListGamesResponse
-	(*GameListing)(nil),                   // 6: referee.v1.GameListing
-	(*GetGameRecordRequest)(nil),          // 7: referee.v1.GetGameRecordRequest
-	(*GetGameRecordResponse)(nil),         // 8: referee.v1.GetGameRecordResponse
-	(*GameRecord)(nil),                    // 9: referee.v1.GameRecord
-	(*RecallPlayerRequest)(nil),           // 10: referee.v1.RecallPlayerRequest
-	(*RecallPlayerResponse)(nil),          // 11: referee.v1.RecallPlayerResponse
-	(*AuditServiceFindMatchRequest)(nil),  // 12: referee.v1.AuditServiceFindMatchRequest
-	(*AuditServiceFindMatchResponse)(nil), // 13: referee.v1.AuditServiceFindMatchResponse
-	(*GetCheckpointRequest)(nil),          // 14: referee.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),         // 15: referee.v1.GetCheckpointResponse
-	(*ProveGameRequest)(nil),              // 16: referee.v1.ProveGameRequest
-	(*ProveGameResponse)(nil),             // 17: referee.v1.ProveGameResponse
-	(*GetLogTileRequest)(nil),             // 18: referee.v1.GetLogTileRequest
-	(*GetLogTileResponse)(nil),            // 19: referee.v1.GetLogTileResponse
-	(*VerifyGameRequest)(nil),             // 20: referee.v1.VerifyGameRequest
-	(*VerifyGameResponse)(nil),            // 21: referee.v1.VerifyGameResponse
-	(*Finding)(nil),                       // 22: referee.v1.Finding
-	(*ExportGamesRequest)(nil),            // 23: referee.v1.ExportGamesRequest
-	(*ExportGamesResponse)(nil),           // 24: referee.v1.ExportGamesResponse
-	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
-	(MatchStatus)(0),                      // 26: referee.v1.MatchStatus
-	(*Match)(nil),                         // 27: referee.v1.Match
-	(EndReason)(0),                        // 28: referee.v1.EndReason
-	(GameStatus)(0),                       // 29: referee.v1.GameStatus
-	(*GameResult)(nil),                    // 30: referee.v1.GameResult
-	(*Game)(nil),                          // 31: referee.v1.Game
-	(*Event)(nil),                         // 32: referee.v1.Event
-	(*Ruleset)(nil),                       // 33: referee.v1.Ruleset
+	(ExportFormat)(0),                     // 1: referee.v1.ExportFormat
+	(*HistoryFilter)(nil),                 // 2: referee.v1.HistoryFilter
+	(*ListMatchesRequest)(nil),            // 3: referee.v1.ListMatchesRequest
+	(*ListMatchesResponse)(nil),           // 4: referee.v1.ListMatchesResponse
+	(*ListGamesRequest)(nil),              // 5: referee.v1.ListGamesRequest
+	(*ListGamesResponse)(nil),             // 6: referee.v1.ListGamesResponse
+	(*GameListing)(nil),                   // 7: referee.v1.GameListing
+	(*GetGameRecordRequest)(nil),          // 8: referee.v1.GetGameRecordRequest
+	(*GetGameRecordResponse)(nil),         // 9: referee.v1.GetGameRecordResponse
+	(*GameRecord)(nil),                    // 10: referee.v1.GameRecord
+	(*RecallPlayerRequest)(nil),           // 11: referee.v1.RecallPlayerRequest
+	(*RecallPlayerResponse)(nil),          // 12: referee.v1.RecallPlayerResponse
+	(*GetPairStatisticsRequest)(nil),      // 13: referee.v1.GetPairStatisticsRequest
+	(*GetPairStatisticsResponse)(nil),     // 14: referee.v1.GetPairStatisticsResponse
+	(*EndReasonCount)(nil),                // 15: referee.v1.EndReasonCount
+	(*PairPlayerStatistics)(nil),          // 16: referee.v1.PairPlayerStatistics
+	(*ThinkTimes)(nil),                    // 17: referee.v1.ThinkTimes
+	(*AuditServiceFindMatchRequest)(nil),  // 18: referee.v1.AuditServiceFindMatchRequest
+	(*AuditServiceFindMatchResponse)(nil), // 19: referee.v1.AuditServiceFindMatchResponse
+	(*GetCheckpointRequest)(nil),          // 20: referee.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),         // 21: referee.v1.GetCheckpointResponse
+	(*ProveGameRequest)(nil),              // 22: referee.v1.ProveGameRequest
+	(*ProveGameResponse)(nil),             // 23: referee.v1.ProveGameResponse
+	(*GetLogTileRequest)(nil),             // 24: referee.v1.GetLogTileRequest
+	(*GetLogTileResponse)(nil),            // 25: referee.v1.GetLogTileResponse
+	(*VerifyGameRequest)(nil),             // 26: referee.v1.VerifyGameRequest
+	(*VerifyGameResponse)(nil),            // 27: referee.v1.VerifyGameResponse
+	(*Finding)(nil),                       // 28: referee.v1.Finding
+	(*ExportGamesRequest)(nil),            // 29: referee.v1.ExportGamesRequest
+	(*ExportGamesResponse)(nil),           // 30: referee.v1.ExportGamesResponse
+	(*StreamSettlementsRequest)(nil),      // 31: referee.v1.StreamSettlementsRequest
+	(*StreamSettlementsResponse)(nil),     // 32: referee.v1.StreamSettlementsResponse
+	(*SettlementEntry)(nil),               // 33: referee.v1.SettlementEntry
+	(*ListSettlementsRequest)(nil),        // 34: referee.v1.ListSettlementsRequest
+	(*ListSettlementsResponse)(nil),       // 35: referee.v1.ListSettlementsResponse
+	(*ListExposureRequest)(nil),           // 36: referee.v1.ListExposureRequest
+	(*ListExposureResponse)(nil),          // 37: referee.v1.ListExposureResponse
+	(*ExposedGame)(nil),                   // 38: referee.v1.ExposedGame
+	(*ExposedSeat)(nil),                   // 39: referee.v1.ExposedSeat
+	(*ExposureTotal)(nil),                 // 40: referee.v1.ExposureTotal
+	(*ListInterventionsRequest)(nil),      // 41: referee.v1.ListInterventionsRequest
+	(*ListInterventionsResponse)(nil),     // 42: referee.v1.ListInterventionsResponse
+	(*Intervention)(nil),                  // 43: referee.v1.Intervention
+	(*timestamppb.Timestamp)(nil),         // 44: google.protobuf.Timestamp
+	(MatchStatus)(0),                      // 45: referee.v1.MatchStatus
+	(*Match)(nil),                         // 46: referee.v1.Match
+	(EndReason)(0),                        // 47: referee.v1.EndReason
+	(GameStatus)(0),                       // 48: referee.v1.GameStatus
+	(*GameResult)(nil),                    // 49: referee.v1.GameResult
+	(*Game)(nil),                          // 50: referee.v1.Game
+	(*Event)(nil),                         // 51: referee.v1.Event
+	(*Ruleset)(nil),                       // 52: referee.v1.Ruleset
+	(*Heartbeat)(nil),                     // 53: referee.v1.Heartbeat
+	(*WatchEnd)(nil),                      // 54: referee.v1.WatchEnd
+	(*Settlement)(nil),                    // 55: referee.v1.Settlement
+	(EventKind)(0),                        // 56: referee.v1.EventKind
 }
 var file_referee_v1_audit_service_proto_depIdxs = []int32{
-	25, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	25, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
-	1,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
-	26, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
-	27, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
-	1,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	28, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
+	44, // 0: referee.v1.HistoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	44, // 1: referee.v1.HistoryFilter.until_time:type_name -> google.protobuf.Timestamp
+	2,  // 2: referee.v1.ListMatchesRequest.filter:type_name -> referee.v1.HistoryFilter
+	45, // 3: referee.v1.ListMatchesRequest.status:type_name -> referee.v1.MatchStatus
+	46, // 4: referee.v1.ListMatchesResponse.matches:type_name -> referee.v1.Match
+	2,  // 5: referee.v1.ListGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	47, // 6: referee.v1.ListGamesRequest.ended_by:type_name -> referee.v1.EndReason
 	0,  // 7: referee.v1.ListGamesRequest.result:type_name -> referee.v1.ResultFilter
-	6,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
-	29, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
-	30, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
-	25, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
-	25, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
-	9,  // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
-	25, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
-	31, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
-	32, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
-	33, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
-	32, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
-	9,  // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
-	25, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
-	27, // 22: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
-	25, // 23: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 24: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
-	25, // 25: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	22, // 26: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
-	25, // 27: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
-	1,  // 28: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
-	2,  // 29: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
-	4,  // 30: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
-	7,  // 31: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
-	10, // 32: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
-	12, // 33: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
-	14, // 34: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
-	16, // 35: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
-	18, // 36: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
-	20, // 37: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
-	23, // 38: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
-	3,  // 39: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
-	5,  // 40: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
-	8,  // 41: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
-	11, // 42: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
-	13, // 43: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
-	15, // 44: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
-	17, // 45: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
-	19, // 46: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
-	21, // 47: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
-	24, // 48: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	7,  // 8: referee.v1.ListGamesResponse.games:type_name -> referee.v1.GameListing
+	48, // 9: referee.v1.GameListing.status:type_name -> referee.v1.GameStatus
+	49, // 10: referee.v1.GameListing.result:type_name -> referee.v1.GameResult
+	44, // 11: referee.v1.GameListing.start_time:type_name -> google.protobuf.Timestamp
+	44, // 12: referee.v1.GameListing.end_time:type_name -> google.protobuf.Timestamp
+	10, // 13: referee.v1.GetGameRecordResponse.record:type_name -> referee.v1.GameRecord
+	44, // 14: referee.v1.GetGameRecordResponse.server_time:type_name -> google.protobuf.Timestamp
+	46, // 15: referee.v1.GameRecord.match:type_name -> referee.v1.Match
+	50, // 16: referee.v1.GameRecord.position:type_name -> referee.v1.Game
+	51, // 17: referee.v1.GameRecord.events:type_name -> referee.v1.Event
+	52, // 18: referee.v1.GameRecord.ruleset:type_name -> referee.v1.Ruleset
+	51, // 19: referee.v1.GameRecord.compensations:type_name -> referee.v1.Event
+	10, // 20: referee.v1.RecallPlayerResponse.games:type_name -> referee.v1.GameRecord
+	44, // 21: referee.v1.RecallPlayerResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 22: referee.v1.GetPairStatisticsRequest.from_time:type_name -> google.protobuf.Timestamp
+	44, // 23: referee.v1.GetPairStatisticsRequest.until_time:type_name -> google.protobuf.Timestamp
+	15, // 24: referee.v1.GetPairStatisticsResponse.endings:type_name -> referee.v1.EndReasonCount
+	44, // 25: referee.v1.GetPairStatisticsResponse.first_game_time:type_name -> google.protobuf.Timestamp
+	44, // 26: referee.v1.GetPairStatisticsResponse.last_game_time:type_name -> google.protobuf.Timestamp
+	16, // 27: referee.v1.GetPairStatisticsResponse.players:type_name -> referee.v1.PairPlayerStatistics
+	44, // 28: referee.v1.GetPairStatisticsResponse.oldest_match_time:type_name -> google.protobuf.Timestamp
+	44, // 29: referee.v1.GetPairStatisticsResponse.server_time:type_name -> google.protobuf.Timestamp
+	47, // 30: referee.v1.EndReasonCount.reason:type_name -> referee.v1.EndReason
+	17, // 31: referee.v1.PairPlayerStatistics.think_times:type_name -> referee.v1.ThinkTimes
+	46, // 32: referee.v1.AuditServiceFindMatchResponse.match:type_name -> referee.v1.Match
+	44, // 33: referee.v1.AuditServiceFindMatchResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 34: referee.v1.GetCheckpointResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 35: referee.v1.ProveGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	28, // 36: referee.v1.VerifyGameResponse.findings:type_name -> referee.v1.Finding
+	44, // 37: referee.v1.VerifyGameResponse.server_time:type_name -> google.protobuf.Timestamp
+	2,  // 38: referee.v1.ExportGamesRequest.filter:type_name -> referee.v1.HistoryFilter
+	1,  // 39: referee.v1.ExportGamesRequest.format:type_name -> referee.v1.ExportFormat
+	33, // 40: referee.v1.StreamSettlementsResponse.entry:type_name -> referee.v1.SettlementEntry
+	53, // 41: referee.v1.StreamSettlementsResponse.heartbeat:type_name -> referee.v1.Heartbeat
+	54, // 42: referee.v1.StreamSettlementsResponse.end:type_name -> referee.v1.WatchEnd
+	44, // 43: referee.v1.StreamSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	55, // 44: referee.v1.SettlementEntry.settlement:type_name -> referee.v1.Settlement
+	33, // 45: referee.v1.ListSettlementsResponse.entries:type_name -> referee.v1.SettlementEntry
+	44, // 46: referee.v1.ListSettlementsResponse.server_time:type_name -> google.protobuf.Timestamp
+	44, // 47: referee.v1.ListExposureRequest.at_time:type_name -> google.protobuf.Timestamp
+	38, // 48: referee.v1.ListExposureResponse.games:type_name -> referee.v1.ExposedGame
+	40, // 49: referee.v1.ListExposureResponse.totals:type_name -> referee.v1.ExposureTotal
+	44, // 50: referee.v1.ListExposureResponse.at_time:type_name -> google.protobuf.Timestamp
+	39, // 51: referee.v1.ExposedGame.seats:type_name -> referee.v1.ExposedSeat
+	44, // 52: referee.v1.ExposedGame.start_time:type_name -> google.protobuf.Timestamp
+	44, // 53: referee.v1.ExposedGame.end_time:type_name -> google.protobuf.Timestamp
+	56, // 54: referee.v1.ListInterventionsRequest.kind:type_name -> referee.v1.EventKind
+	44, // 55: referee.v1.ListInterventionsRequest.from_time:type_name -> google.protobuf.Timestamp
+	44, // 56: referee.v1.ListInterventionsRequest.until_time:type_name -> google.protobuf.Timestamp
+	43, // 57: referee.v1.ListInterventionsResponse.interventions:type_name -> referee.v1.Intervention
+	56, // 58: referee.v1.Intervention.kind:type_name -> referee.v1.EventKind
+	44, // 59: referee.v1.Intervention.event_time:type_name -> google.protobuf.Timestamp
+	3,  // 60: referee.v1.AuditService.ListMatches:input_type -> referee.v1.ListMatchesRequest
+	5,  // 61: referee.v1.AuditService.ListGames:input_type -> referee.v1.ListGamesRequest
+	8,  // 62: referee.v1.AuditService.GetGameRecord:input_type -> referee.v1.GetGameRecordRequest
+	11, // 63: referee.v1.AuditService.RecallPlayer:input_type -> referee.v1.RecallPlayerRequest
+	13, // 64: referee.v1.AuditService.GetPairStatistics:input_type -> referee.v1.GetPairStatisticsRequest
+	18, // 65: referee.v1.AuditService.FindMatch:input_type -> referee.v1.AuditServiceFindMatchRequest
+	20, // 66: referee.v1.AuditService.GetCheckpoint:input_type -> referee.v1.GetCheckpointRequest
+	22, // 67: referee.v1.AuditService.ProveGame:input_type -> referee.v1.ProveGameRequest
+	24, // 68: referee.v1.AuditService.GetLogTile:input_type -> referee.v1.GetLogTileRequest
+	26, // 69: referee.v1.AuditService.VerifyGame:input_type -> referee.v1.VerifyGameRequest
+	29, // 70: referee.v1.AuditService.ExportGames:input_type -> referee.v1.ExportGamesRequest
+	31, // 71: referee.v1.AuditService.StreamSettlements:input_type -> referee.v1.StreamSettlementsRequest
+	34, // 72: referee.v1.AuditService.ListSettlements:input_type -> referee.v1.ListSettlementsRequest
+	36, // 73: referee.v1.AuditService.ListExposure:input_type -> referee.v1.ListExposureRequest
+	41, // 74: referee.v1.AuditService.ListInterventions:input_type -> referee.v1.ListInterventionsRequest
+	4,  // 75: referee.v1.AuditService.ListMatches:output_type -> referee.v1.ListMatchesResponse
+	6,  // 76: referee.v1.AuditService.ListGames:output_type -> referee.v1.ListGamesResponse
+	9,  // 77: referee.v1.AuditService.GetGameRecord:output_type -> referee.v1.GetGameRecordResponse
+	12, // 78: referee.v1.AuditService.RecallPlayer:output_type -> referee.v1.RecallPlayerResponse
+	14, // 79: referee.v1.AuditService.GetPairStatistics:output_type -> referee.v1.GetPairStatisticsResponse
+	19, // 80: referee.v1.AuditService.FindMatch:output_type -> referee.v1.AuditServiceFindMatchResponse
+	21, // 81: referee.v1.AuditService.GetCheckpoint:output_type -> referee.v1.GetCheckpointResponse
+	23, // 82: referee.v1.AuditService.ProveGame:output_type -> referee.v1.ProveGameResponse
+	25, // 83: referee.v1.AuditService.GetLogTile:output_type -> referee.v1.GetLogTileResponse
+	27, // 84: referee.v1.AuditService.VerifyGame:output_type -> referee.v1.VerifyGameResponse
+	30, // 85: referee.v1.AuditService.ExportGames:output_type -> referee.v1.ExportGamesResponse
+	32, // 86: referee.v1.AuditService.StreamSettlements:output_type -> referee.v1.StreamSettlementsResponse
+	35, // 87: referee.v1.AuditService.ListSettlements:output_type -> referee.v1.ListSettlementsResponse
+	37, // 88: referee.v1.AuditService.ListExposure:output_type -> referee.v1.ListExposureResponse
+	42, // 89: referee.v1.AuditService.ListInterventions:output_type -> referee.v1.ListInterventionsResponse
+	75, // [75:90] is the sub-list for method output_type
+	60, // [60:75] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_audit_service_proto_init() }
@@ -2087,19 +3963,25 @@ func file_referee_v1_audit_service_proto_init() {
 		return
 	}
 	file_referee_v1_match_proto_init()
+	file_referee_v1_match_service_proto_init()
 	file_referee_v1_ruleset_proto_init()
 	file_referee_v1_audit_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_referee_v1_audit_service_proto_msgTypes[11].OneofWrappers = []any{
+	file_referee_v1_audit_service_proto_msgTypes[16].OneofWrappers = []any{
 		(*AuditServiceFindMatchRequest_RequestId)(nil),
 		(*AuditServiceFindMatchRequest_ExternalRef)(nil),
+	}
+	file_referee_v1_audit_service_proto_msgTypes[30].OneofWrappers = []any{
+		(*StreamSettlementsResponse_Entry)(nil),
+		(*StreamSettlementsResponse_Heartbeat)(nil),
+		(*StreamSettlementsResponse_End)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_audit_service_proto_rawDesc), len(file_referee_v1_audit_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   24,
+			NumEnums:      2,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,16 +19,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AuditService_ListMatches_FullMethodName   = "/referee.v1.AuditService/ListMatches"
-	AuditService_ListGames_FullMethodName     = "/referee.v1.AuditService/ListGames"
-	AuditService_GetGameRecord_FullMethodName = "/referee.v1.AuditService/GetGameRecord"
-	AuditService_RecallPlayer_FullMethodName  = "/referee.v1.AuditService/RecallPlayer"
-	AuditService_FindMatch_FullMethodName     = "/referee.v1.AuditService/FindMatch"
-	AuditService_GetCheckpoint_FullMethodName = "/referee.v1.AuditService/GetCheckpoint"
-	AuditService_ProveGame_FullMethodName     = "/referee.v1.AuditService/ProveGame"
-	AuditService_GetLogTile_FullMethodName    = "/referee.v1.AuditService/GetLogTile"
-	AuditService_VerifyGame_FullMethodName    = "/referee.v1.AuditService/VerifyGame"
-	AuditService_ExportGames_FullMethodName   = "/referee.v1.AuditService/ExportGames"
+	AuditService_ListMatches_FullMethodName       = "/referee.v1.AuditService/ListMatches"
+	AuditService_ListGames_FullMethodName         = "/referee.v1.AuditService/ListGames"
+	AuditService_GetGameRecord_FullMethodName     = "/referee.v1.AuditService/GetGameRecord"
+	AuditService_RecallPlayer_FullMethodName      = "/referee.v1.AuditService/RecallPlayer"
+	AuditService_GetPairStatistics_FullMethodName = "/referee.v1.AuditService/GetPairStatistics"
+	AuditService_FindMatch_FullMethodName         = "/referee.v1.AuditService/FindMatch"
+	AuditService_GetCheckpoint_FullMethodName     = "/referee.v1.AuditService/GetCheckpoint"
+	AuditService_ProveGame_FullMethodName         = "/referee.v1.AuditService/ProveGame"
+	AuditService_GetLogTile_FullMethodName        = "/referee.v1.AuditService/GetLogTile"
+	AuditService_VerifyGame_FullMethodName        = "/referee.v1.AuditService/VerifyGame"
+	AuditService_ExportGames_FullMethodName       = "/referee.v1.AuditService/ExportGames"
+	AuditService_StreamSettlements_FullMethodName = "/referee.v1.AuditService/StreamSettlements"
+	AuditService_ListSettlements_FullMethodName   = "/referee.v1.AuditService/ListSettlements"
+	AuditService_ListExposure_FullMethodName      = "/referee.v1.AuditService/ListExposure"
+	AuditService_ListInterventions_FullMethodName = "/referee.v1.AuditService/ListInterventions"
 )
 
 // AuditServiceClient is the client API for AuditService service.
@@ -36,9 +41,13 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // AuditService reads the history. It needs the scope "audit", but for
-// GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
-// expiries that were already due. Lists are newest first; a page token belongs to
-// its query and is refused with another.
+// GetCheckpoint and ProveGame, which any scope may call, and for
+// StreamSettlements and ListSettlements, for which "play" is enough; it never
+// writes, but for expiries that were already due. Lists are newest first; a page
+// token belongs to its query and is refused with another. A call looks at 2,000
+// matches, or ended games, at most, so that every combination of filters costs no
+// more than that: a page may be short, or empty, although next_page_token says that
+// there is more.
 type AuditServiceClient interface {
 	// ListMatches lists matches.
 	ListMatches(ctx context.Context, in *ListMatchesRequest, opts ...grpc.CallOption) (*ListMatchesResponse, error)
@@ -49,12 +58,16 @@ type AuditServiceClient interface {
 	GetGameRecord(ctx context.Context, in *GetGameRecordRequest, opts ...grpc.CallOption) (*GetGameRecordResponse, error)
 	// RecallPlayer returns the last ten games of a player, complete.
 	RecallPlayer(ctx context.Context, in *RecallPlayerRequest, opts ...grpc.CallOption) (*RecallPlayerResponse, error)
+	// GetPairStatistics counts what two players did to each other, as people who
+	// look for collusion need it: results, captures, endings, think times, points.
+	GetPairStatistics(ctx context.Context, in *GetPairStatisticsRequest, opts ...grpc.CallOption) (*GetPairStatisticsResponse, error)
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(ctx context.Context, in *AuditServiceFindMatchRequest, opts ...grpc.CallOption) (*AuditServiceFindMatchResponse, error)
 	// GetCheckpoint returns the signed head of the log of finished games, and
 	// proves that a head held before is part of it. Every ended game enters the log
-	// within ten seconds, also a void one and one that was never started.
+	// within ten seconds, also a void one and one that was never started; and so
+	// does every compensation that was made.
 	GetCheckpoint(ctx context.Context, in *GetCheckpointRequest, opts ...grpc.CallOption) (*GetCheckpointResponse, error)
 	// ProveGame proves that a game is in the log as it ended.
 	ProveGame(ctx context.Context, in *ProveGameRequest, opts ...grpc.CallOption) (*ProveGameResponse, error)
@@ -62,14 +75,38 @@ type AuditServiceClient interface {
 	GetLogTile(ctx context.Context, in *GetLogTileRequest, opts ...grpc.CallOption) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same. Of a game that still runs it tells whether
-	// the sealed seed is the one committed to, and nothing that depends on a piece
-	// that lies face down.
+	// the rows that say the same, and its place in the log of finished games. Of a
+	// game that still runs it tells whether the sealed seed is the one committed to,
+	// and nothing that depends on a piece that lies face down.
 	VerifyGame(ctx context.Context, in *VerifyGameRequest, opts ...grpc.CallOption) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
-	// programs check without the service: whole matches, newest first, the games
-	// of each in order.
+	// programs check without the service, or as text records: whole matches, newest
+	// first, the games of each in order. Each match is read by itself, at one
+	// instant: matches that begin or end meanwhile do not disturb the stream. It is
+	// refused as LOG_DETACHED where it comes to a match whose events are kept
+	// elsewhere.
 	ExportGames(ctx context.Context, in *ExportGamesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGamesResponse], error)
+	// StreamSettlements streams a platform's settlements from a position on, for a
+	// wallet to apply, and goes on with those to come. Each settlement has one
+	// position, 1, 2, 3 and so on, without a gap, given out after its commit: a
+	// reader that asks for the position after the last it has applied misses none,
+	// and may get one again that it applied but did not note. Apply each
+	// settlement_id once. Positions follow commits, not settle_time; of one match,
+	// a game comes after the games before it and a compensation after what it
+	// compensates. A game that moves nothing (a draw, a void game, a ruleset
+	// without stakes) makes no entry. It needs the scope "play" or "audit", and a
+	// token that is not limited to a player.
+	StreamSettlements(ctx context.Context, in *StreamSettlementsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamSettlementsResponse], error)
+	// ListSettlements returns a page of what StreamSettlements streams, for who
+	// rather asks again and again. It needs what that needs.
+	ListSettlements(ctx context.Context, in *ListSettlementsRequest, opts ...grpc.CallOption) (*ListSettlementsResponse, error)
+	// ListExposure lists the games that were incomplete at an instant, started
+	// and not ended, with the stakes that they held; the newest match first.
+	ListExposure(ctx context.Context, in *ListExposureRequest, opts ...grpc.CallOption) (*ListExposureResponse, error)
+	// ListInterventions lists what people did to matches beside playing them:
+	// voided and abandoned matches, rulings on fouls, compensations proposed and
+	// made; newest first.
+	ListInterventions(ctx context.Context, in *ListInterventionsRequest, opts ...grpc.CallOption) (*ListInterventionsResponse, error)
 }
 
 type auditServiceClient struct {
@@ -114,6 +151,16 @@ func (c *auditServiceClient) RecallPlayer(ctx context.Context, in *RecallPlayerR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RecallPlayerResponse)
 	err := c.cc.Invoke(ctx, AuditService_RecallPlayer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) GetPairStatistics(ctx context.Context, in *GetPairStatisticsRequest, opts ...grpc.CallOption) (*GetPairStatisticsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPairStatisticsResponse)
+	err := c.cc.Invoke(ctx, AuditService_GetPairStatistics_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +236,67 @@ func (c *auditServiceClient) ExportGames(ctx context.Context, in *ExportGamesReq
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AuditService_ExportGamesClient = grpc.ServerStreamingClient[ExportGamesResponse]
 
+func (c *auditServiceClient) StreamSettlements(ctx context.Context, in *StreamSettlementsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamSettlementsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AuditService_ServiceDesc.Streams[1], AuditService_StreamSettlements_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamSettlementsRequest, StreamSettlementsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AuditService_StreamSettlementsClient = grpc.ServerStreamingClient[StreamSettlementsResponse]
+
+func (c *auditServiceClient) ListSettlements(ctx context.Context, in *ListSettlementsRequest, opts ...grpc.CallOption) (*ListSettlementsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSettlementsResponse)
+	err := c.cc.Invoke(ctx, AuditService_ListSettlements_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) ListExposure(ctx context.Context, in *ListExposureRequest, opts ...grpc.CallOption) (*ListExposureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListExposureResponse)
+	err := c.cc.Invoke(ctx, AuditService_ListExposure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *auditServiceClient) ListInterventions(ctx context.Context, in *ListInterventionsRequest, opts ...grpc.CallOption) (*ListInterventionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListInterventionsResponse)
+	err := c.cc.Invoke(ctx, AuditService_ListInterventions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuditServiceServer is the server API for AuditService service.
 // All implementations must embed UnimplementedAuditServiceServer
 // for forward compatibility.
 //
 // AuditService reads the history. It needs the scope "audit", but for
-// GetCheckpoint and ProveGame, which any scope may call; it never writes, but for
-// expiries that were already due. Lists are newest first; a page token belongs to
-// its query and is refused with another.
+// GetCheckpoint and ProveGame, which any scope may call, and for
+// StreamSettlements and ListSettlements, for which "play" is enough; it never
+// writes, but for expiries that were already due. Lists are newest first; a page
+// token belongs to its query and is refused with another. A call looks at 2,000
+// matches, or ended games, at most, so that every combination of filters costs no
+// more than that: a page may be short, or empty, although next_page_token says that
+// there is more.
 type AuditServiceServer interface {
 	// ListMatches lists matches.
 	ListMatches(context.Context, *ListMatchesRequest) (*ListMatchesResponse, error)
@@ -207,12 +307,16 @@ type AuditServiceServer interface {
 	GetGameRecord(context.Context, *GetGameRecordRequest) (*GetGameRecordResponse, error)
 	// RecallPlayer returns the last ten games of a player, complete.
 	RecallPlayer(context.Context, *RecallPlayerRequest) (*RecallPlayerResponse, error)
+	// GetPairStatistics counts what two players did to each other, as people who
+	// look for collusion need it: results, captures, endings, think times, points.
+	GetPairStatistics(context.Context, *GetPairStatisticsRequest) (*GetPairStatisticsResponse, error)
 	// FindMatch finds a match by the request that created it or by the
 	// platform's own reference.
 	FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error)
 	// GetCheckpoint returns the signed head of the log of finished games, and
 	// proves that a head held before is part of it. Every ended game enters the log
-	// within ten seconds, also a void one and one that was never started.
+	// within ten seconds, also a void one and one that was never started; and so
+	// does every compensation that was made.
 	GetCheckpoint(context.Context, *GetCheckpointRequest) (*GetCheckpointResponse, error)
 	// ProveGame proves that a game is in the log as it ended.
 	ProveGame(context.Context, *ProveGameRequest) (*ProveGameResponse, error)
@@ -220,14 +324,38 @@ type AuditServiceServer interface {
 	GetLogTile(context.Context, *GetLogTileRequest) (*GetLogTileResponse, error)
 	// VerifyGame finds out whether a game, with the games of its match before it,
 	// is what its record claims: chain, deal, every decision, clocks, settlement,
-	// and the rows that say the same. Of a game that still runs it tells whether
-	// the sealed seed is the one committed to, and nothing that depends on a piece
-	// that lies face down.
+	// the rows that say the same, and its place in the log of finished games. Of a
+	// game that still runs it tells whether the sealed seed is the one committed to,
+	// and nothing that depends on a piece that lies face down.
 	VerifyGame(context.Context, *VerifyGameRequest) (*VerifyGameResponse, error)
 	// ExportGames streams ended games in the form that `referee verify` and other
-	// programs check without the service: whole matches, newest first, the games
-	// of each in order.
+	// programs check without the service, or as text records: whole matches, newest
+	// first, the games of each in order. Each match is read by itself, at one
+	// instant: matches that begin or end meanwhile do not disturb the stream. It is
+	// refused as LOG_DETACHED where it comes to a match whose events are kept
+	// elsewhere.
 	ExportGames(*ExportGamesRequest, grpc.ServerStreamingServer[ExportGamesResponse]) error
+	// StreamSettlements streams a platform's settlements from a position on, for a
+	// wallet to apply, and goes on with those to come. Each settlement has one
+	// position, 1, 2, 3 and so on, without a gap, given out after its commit: a
+	// reader that asks for the position after the last it has applied misses none,
+	// and may get one again that it applied but did not note. Apply each
+	// settlement_id once. Positions follow commits, not settle_time; of one match,
+	// a game comes after the games before it and a compensation after what it
+	// compensates. A game that moves nothing (a draw, a void game, a ruleset
+	// without stakes) makes no entry. It needs the scope "play" or "audit", and a
+	// token that is not limited to a player.
+	StreamSettlements(*StreamSettlementsRequest, grpc.ServerStreamingServer[StreamSettlementsResponse]) error
+	// ListSettlements returns a page of what StreamSettlements streams, for who
+	// rather asks again and again. It needs what that needs.
+	ListSettlements(context.Context, *ListSettlementsRequest) (*ListSettlementsResponse, error)
+	// ListExposure lists the games that were incomplete at an instant, started
+	// and not ended, with the stakes that they held; the newest match first.
+	ListExposure(context.Context, *ListExposureRequest) (*ListExposureResponse, error)
+	// ListInterventions lists what people did to matches beside playing them:
+	// voided and abandoned matches, rulings on fouls, compensations proposed and
+	// made; newest first.
+	ListInterventions(context.Context, *ListInterventionsRequest) (*ListInterventionsResponse, error)
 	mustEmbedUnimplementedAuditServiceServer()
 }
 
@@ -250,6 +378,9 @@ func (UnimplementedAuditServiceServer) GetGameRecord(context.Context, *GetGameRe
 func (UnimplementedAuditServiceServer) RecallPlayer(context.Context, *RecallPlayerRequest) (*RecallPlayerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RecallPlayer not implemented")
 }
+func (UnimplementedAuditServiceServer) GetPairStatistics(context.Context, *GetPairStatisticsRequest) (*GetPairStatisticsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPairStatistics not implemented")
+}
 func (UnimplementedAuditServiceServer) FindMatch(context.Context, *AuditServiceFindMatchRequest) (*AuditServiceFindMatchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindMatch not implemented")
 }
@@ -267,6 +398,18 @@ func (UnimplementedAuditServiceServer) VerifyGame(context.Context, *VerifyGameRe
 }
 func (UnimplementedAuditServiceServer) ExportGames(*ExportGamesRequest, grpc.ServerStreamingServer[ExportGamesResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportGames not implemented")
+}
+func (UnimplementedAuditServiceServer) StreamSettlements(*StreamSettlementsRequest, grpc.ServerStreamingServer[StreamSettlementsResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamSettlements not implemented")
+}
+func (UnimplementedAuditServiceServer) ListSettlements(context.Context, *ListSettlementsRequest) (*ListSettlementsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSettlements not implemented")
+}
+func (UnimplementedAuditServiceServer) ListExposure(context.Context, *ListExposureRequest) (*ListExposureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListExposure not implemented")
+}
+func (UnimplementedAuditServiceServer) ListInterventions(context.Context, *ListInterventionsRequest) (*ListInterventionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListInterventions not implemented")
 }
 func (UnimplementedAuditServiceServer) mustEmbedUnimplementedAuditServiceServer() {}
 func (UnimplementedAuditServiceServer) testEmbeddedByValue()                      {}
@@ -357,6 +500,24 @@ func _AuditService_RecallPlayer_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AuditServiceServer).RecallPlayer(ctx, req.(*RecallPlayerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_GetPairStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPairStatisticsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).GetPairStatistics(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_GetPairStatistics_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).GetPairStatistics(ctx, req.(*GetPairStatisticsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -462,6 +623,71 @@ func _AuditService_ExportGames_Handler(srv interface{}, stream grpc.ServerStream
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AuditService_ExportGamesServer = grpc.ServerStreamingServer[ExportGamesResponse]
 
+func _AuditService_StreamSettlements_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StreamSettlementsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AuditServiceServer).StreamSettlements(m, &grpc.GenericServerStream[StreamSettlementsRequest, StreamSettlementsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AuditService_StreamSettlementsServer = grpc.ServerStreamingServer[StreamSettlementsResponse]
+
+func _AuditService_ListSettlements_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSettlementsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).ListSettlements(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_ListSettlements_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).ListSettlements(ctx, req.(*ListSettlementsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_ListExposure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListExposureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).ListExposure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_ListExposure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).ListExposure(ctx, req.(*ListExposureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuditService_ListInterventions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListInterventionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuditServiceServer).ListInterventions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuditService_ListInterventions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuditServiceServer).ListInterventions(ctx, req.(*ListInterventionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AuditService_ServiceDesc is the grpc.ServiceDesc for AuditService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -486,6 +712,10 @@ var AuditService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AuditService_RecallPlayer_Handler,
 		},
 		{
+			MethodName: "GetPairStatistics",
+			Handler:    _AuditService_GetPairStatistics_Handler,
+		},
+		{
 			MethodName: "FindMatch",
 			Handler:    _AuditService_FindMatch_Handler,
 		},
@@ -505,11 +735,28 @@ var AuditService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "VerifyGame",
 			Handler:    _AuditService_VerifyGame_Handler,
 		},
+		{
+			MethodName: "ListSettlements",
+			Handler:    _AuditService_ListSettlements_Handler,
+		},
+		{
+			MethodName: "ListExposure",
+			Handler:    _AuditService_ListExposure_Handler,
+		},
+		{
+			MethodName: "ListInterventions",
+			Handler:    _AuditService_ListInterventions_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "ExportGames",
 			Handler:       _AuditService_ExportGames_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamSettlements",
+			Handler:       _AuditService_StreamSettlements_Handler,
 			ServerStreams: true,
 		},
 	},

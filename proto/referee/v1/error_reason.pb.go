@@ -180,6 +180,17 @@ const (
 	//
 	//	{"reason": "NOT_LOGGED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_LOGGED ErrorReason = 35
+	// OUT_OF_RANGE: the feed of settlements does not reach to this position; the
+	// metadata has the furthest that can be asked for. A wallet that is ahead of the
+	// feed has applied settlements that this database does not hold: stop and look.
+	//
+	//	{"reason": "POSITION_OUT_OF_RANGE", "domain": "referee.v1", "metadata": {"next_position": "1843"}}
+	ErrorReason_ERROR_REASON_POSITION_OUT_OF_RANGE ErrorReason = 36
+	// FAILED_PRECONDITION: the match is older than what the log still holds: the
+	// operator keeps its events elsewhere. Its results and settlements are here.
+	//
+	//	{"reason": "LOG_DETACHED", "domain": "referee.v1"}
+	ErrorReason_ERROR_REASON_LOG_DETACHED ErrorReason = 37
 )
 
 // Enum value maps for ErrorReason.
@@ -221,6 +232,8 @@ var (
 		33: "ERROR_REASON_INTERNAL",
 		34: "ERROR_REASON_DEADLINE_TOO_SHORT",
 		35: "ERROR_REASON_NOT_LOGGED",
+		36: "ERROR_REASON_POSITION_OUT_OF_RANGE",
+		37: "ERROR_REASON_LOG_DETACHED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -259,6 +272,8 @@ var (
 		"ERROR_REASON_INTERNAL":              33,
 		"ERROR_REASON_DEADLINE_TOO_SHORT":    34,
 		"ERROR_REASON_NOT_LOGGED":            35,
+		"ERROR_REASON_POSITION_OUT_OF_RANGE": 36,
+		"ERROR_REASON_LOG_DETACHED":          37,
 	}
 )
 
@@ -294,7 +309,7 @@ var File_referee_v1_error_reason_proto protoreflect.FileDescriptor
 const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dreferee/v1/error_reason.proto\x12\n" +
-	"referee.v1*\xa1\t\n" +
+	"referee.v1*\xe8\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -332,7 +347,9 @@ const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"\x17ERROR_REASON_OVERLOADED\x10 \x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10!\x12#\n" +
 	"\x1fERROR_REASON_DEADLINE_TOO_SHORT\x10\"\x12\x1b\n" +
-	"\x17ERROR_REASON_NOT_LOGGED\x10#B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\x17ERROR_REASON_NOT_LOGGED\x10#\x12&\n" +
+	"\"ERROR_REASON_POSITION_OUT_OF_RANGE\x10$\x12\x1d\n" +
+	"\x19ERROR_REASON_LOG_DETACHED\x10%B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_error_reason_proto_rawDescOnce sync.Once

@@ -7,7 +7,8 @@ import _ "embed"
 // ServiceConfig is the gRPC service config that clients of this contract
 // should use, as JSON. It retries UNAVAILABLE and nothing else, and every unary
 // method: each reads only, or carries a request id that makes a retry safe.
-// Streams are not retried: WatchMatch is resumed with its token, and the
+// Streams are not retried and have no timeout: WatchMatch and ExportGames are
+// resumed with their tokens, StreamSettlements with its position, and the
 // requests of PlayActions that got no answer are sent again.
 //
 //go:embed service_config.json

@@ -1,0 +1,194 @@
+package console_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"referee.example/internal/console"
+	"referee.example/internal/deal"
+	"referee.example/internal/pgtest"
+	"referee.example/internal/referee"
+	"referee.example/internal/server"
+	"referee.example/internal/store"
+	"referee.example/internal/tlog"
+	refereev1 "referee.example/proto/referee/v1"
+)
+
+// dealt is a house whose games are laid out by the test.
+func dealt(t *testing.T, dealer referee.Dealer) *house {
+	t.Helper()
+	opened, err := store.Open(t.Context(), store.Config{URL: pgtest.New(t).URL, MaxConns: 8})
+	must(t, err)
+	t.Cleanup(opened.Close)
+	keepBeating(t, opened)
+	presets, err := referee.LoadPresets()
+	must(t, err)
+	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
+	must(t, err)
+	h := &house{t: t, tokens: map[string]string{}, logged: &lockedBuffer{}}
+	tokens, err := server.ParseTokens([]byte(h.tokenFile()))
+	must(t, err)
+	logger := slog.New(slog.NewTextHandler(h.logged, nil))
+	s := server.New(server.Config{
+		Referee: referee.New(opened, presets, keys, opened.Now).WithDealer(dealer), History: opened, Records: opened,
+		Ready: opened.Ready, Versions: opened.Versions, Log: tlog.NewLog(opened), Access: server.NewAccess(tokens, nil), Logger: logger,
+	})
+	port, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(port) }()
+	pages := httptest.NewServer(console.New(console.Config{Contract: s.InProcess(), Keys: keys, Logger: logger}))
+	t.Cleanup(func() {
+		pages.CloseClientConnections()
+		pages.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		s.Drain(ctx)
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	h.conn, err = grpc.NewClient(port.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	must(t, err)
+	t.Cleanup(func() { _ = h.conn.Close() })
+	h.url = pages.URL
+	h.match, h.rules, h.audit = refereev1.NewMatchServiceClient(h.conn), refereev1.NewRulesServiceClient(h.conn), refereev1.NewAuditServiceClient(h.conn)
+	return h
+}
+
+// keepBeating shows that the replica is alive, as its application does: a gap
+// would pause the clocks of running games.
+func keepBeating(t *testing.T, s *store.Store) {
+	t.Helper()
+	_, err := s.Beat(t.Context())
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		ticker := time.NewTicker(300 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_, _ = s.Beat(ctx) // a missed beat shows in the test that needed it
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		beating.Wait()
+	})
+}
+
+// What differs between any two games, and says nothing of a deal: ids, hashes,
+// times, and what is drawn from times.
+var masks = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`[0-9a-f]{64}`), "HASH"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?`), "TIME"},
+	{regexp.MustCompile(`\d+:\d\d\.\d`), "CLOCK"},
+	{regexp.MustCompile(`data-(now|deadline)="\d+"`), "MILLIS"},
+	{regexp.MustCompile(`(class="bar seat-\d" x="[\d.]+") y="[\d.]+" width="([\d.]+)" height="[\d.]+"`), "$1 $2 BAR"},
+	{regexp.MustCompile(`points="[^"]*"`), "POINTS"},
+	{regexp.MustCompile(`(?m)^id: .*$`), "RESUME"},
+}
+
+func masked(page, id string) string {
+	for _, m := range masks {
+		page = m.what.ReplaceAllString(page, m.with)
+	}
+	return strings.ReplaceAll(page, id[len(id)-8:], "SHORT")
+}
+
+// TestNothingSealedInAPage plays the same plies on two deals that agree on every
+// square which was turned and on no other: every page of the two running games
+// has to be the same, byte by byte. Once the games have ended the pages differ,
+// which shows that they could.
+func TestNothingSealedInAPage(t *testing.T) {
+	squares := []string{"a1", "c3", "d8", "b5", "a7", "d2"}
+	flipped := map[int]bool{}
+	for _, square := range squares {
+		flipped[int(square[1]-'1')*4+int(square[0]-'a')] = true
+	}
+	one := referee.Deck()
+	other := slices.Clone(one)
+	var hidden []int // squares that are not turned, in a ring
+	for square := range other {
+		if !flipped[square] {
+			hidden = append(hidden, square)
+		}
+	}
+	for i, square := range hidden {
+		other[square] = one[hidden[(i+7)%len(hidden)]]
+	}
+	deals := map[string][]byte{}
+	h := dealt(t, func(m deal.Material) []byte {
+		if pieces, ok := deals[fmt.Sprintf("%x", m.MatchID)]; ok {
+			return slices.Clone(pieces)
+		}
+		return slices.Clone(one)
+	})
+	var tables [2]*table
+	for i, pieces := range [][]byte{one, other} {
+		tt := &tables[i]
+		*tt = h.named()
+		deals[strings.ReplaceAll((*tt).id, "-", "")] = pieces // before the first flip opens the deal
+		for _, square := range squares {
+			(*tt).act(&refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: square})
+		}
+	}
+	v := h.signedIn("auditor")
+	paths := []string{"", "/export.jsonl", "/export.txt", "/games/1", "/games/1?seat=0", "/games/1?seat=1", "/games/1/verification", "/games/1?lang=zh-Hant", "/games/1?lang=en"}
+	for ply := range squares {
+		paths = append(paths, fmt.Sprintf("/games/1?ply=%d", ply), fmt.Sprintf("/games/1?ply=%d&seat=1", ply))
+	}
+	for _, path := range paths {
+		var pages [2]string
+		for i, tt := range tables {
+			pages[i] = masked(v.get("/console/matches/"+tt.id+path), tt.id)
+		}
+		if pages[0] != pages[1] {
+			at := 0
+			for at < min(len(pages[0]), len(pages[1])) && pages[0][at] == pages[1][at] {
+				at++
+			}
+			from := max(0, at-120)
+			t.Errorf("%s depends on what is sealed:\n%s\n%s", path, pages[0][from:min(len(pages[0]), at+120)], pages[1][from:min(len(pages[1]), at+120)])
+		}
+	}
+	page := v.get("/console/matches/" + tables[0].id + "/games/1")
+	_, board, _ := strings.Cut(page, `<svg class="board"`)
+	board, _, _ = strings.Cut(board, "</svg>")
+	if got := strings.Count(board, "#disc-back"); got != 32-len(squares) {
+		t.Errorf("%d pieces are drawn face down, want %d", got, 32-len(squares))
+	}
+	if got := strings.Count(board, `class="glyph`); got != len(squares) {
+		t.Errorf("%d pieces are drawn face up, want %d", got, len(squares))
+	}
+	var ended [2]string
+	for i, tt := range tables {
+		tt.resign(0)
+		ended[i] = masked(v.get("/console/matches/"+tt.id+"/games/1/verification"), tt.id)
+	}
+	if ended[0] == ended[1] {
+		t.Error("the pages do not differ when the deals are open: the test proves nothing")
+	}
+}

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	refereev1 "referee.example/proto/referee/v1"
+)
+
+// What templates say of the contract's messages, in the page's language.
+
+// Outcome is a result in a sentence.
+func (w words) Outcome(result *refereev1.GameResult, match *refereev1.Match) string {
+	reason := w.T(enumKey(result.GetReason()))
+	switch {
+	case result.GetVoid():
+		return w.T("result.void", reason)
+	case len(result.GetWinnerSeats()) == 0:
+		return w.T("result.draw", reason)
+	}
+	return w.T("result.won", w.Player(match, result.GetWinnerSeats()[0]), reason)
+}
+
+// Ending is a result in two words, beside the winner's mark.
+func (w words) Ending(result *refereev1.GameResult) string {
+	reason := w.T(enumKey(result.GetReason()))
+	switch {
+	case result.GetVoid():
+		return w.T("result.void", reason)
+	case len(result.GetWinnerSeats()) == 0:
+		return w.T("result.draw", reason)
+	}
+	return reason
+}
+
+// Player is the player of a seat.
+func (words) Player(match *refereev1.Match, seat uint32) string {
+	if int(seat) < len(match.GetSeats()) {
+		return match.GetSeats()[seat].GetPlayerId()
+	}
+	return "?"
+}
+
+// Seat is Player for a number that a template counts.
+func (w words) Seat(match *refereev1.Match, seat int) string { return w.Player(match, uint32(seat)) }
+
+// Won reports whether a seat won a game.
+func (words) Won(seat int, result *refereev1.GameResult) bool {
+	return slices.Contains(result.GetWinnerSeats(), uint32(seat))
+}
+
+// Winner reports whether a seat won a match.
+func (words) Winner(match *refereev1.Match, seat int) bool {
+	return slices.Contains(match.GetWinnerSeats(), uint32(seat))
+}
+
+// Lasted is the time between two instants, empty while the second is to come.
+func (words) Lasted(start, end *timestamppb.Timestamp) string {
+	if start == nil || end == nil {
+		return ""
+	}
+	return clockTime(end.AsTime().Sub(start.AsTime()).Microseconds())
+}
+
+// Clock is a store of time.
+func (words) Clock(us int64) string { return clockTime(us) }
+
+// Millis is an instant as the script counts it, empty for none.
+func (words) Millis(t *timestamppb.Timestamp) any {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().UnixMilli()
+}

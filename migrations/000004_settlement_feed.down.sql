@@ -1,0 +1,10 @@
+DROP TRIGGER events_intervention ON events;
+DROP FUNCTION note_intervention;
+DROP TABLE interventions;
+DROP INDEX games_span;
+DROP INDEX games_incomplete;
+DROP TRIGGER settlements_queue ON settlements;
+DROP FUNCTION queue_settlement;
+DROP TABLE settlement_heads;
+DROP TABLE settlement_feed;
+DROP TABLE settlement_queue;
