@@ -243,13 +243,33 @@ func (b *batch) table(i int) *table {
 // timed reports whether a ruleset has a clock.
 func timed(r *refereev1.Ruleset) bool { return r.GetClock().GetOnExpiry() != "" }
 
-// rest waits until every ended game is in the log of finished games.
+// queues are the tables in which something waits for a sequencer, where they are.
+var queues = []string{"finished_games", "made_compensations", "settlement_queue"}
+
+// waiting is how much waits in them.
+func waiting(ctx context.Context, conn *pgx.Conn) (total int, err error) {
+	for _, queue := range queues {
+		there, count := false, 0
+		err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, queue).Scan(&there)
+		if err == nil && there {
+			err = conn.QueryRow(ctx, `SELECT count(*) FROM `+queue).Scan(&count)
+		}
+		if err != nil {
+			return 0, err
+		}
+		total += count
+	}
+	return total, nil
+}
+
+// rest waits until sequencers have put everything in its place.
 func (b *batch) rest(ctx context.Context) error {
 	deadline := time.Now().Add(quietLimit)
 	for {
 		queued := -1
-		err := b.postgres.with(ctx, b.database, func(conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, `SELECT count(*) FROM finished_games`).Scan(&queued)
+		err := b.postgres.with(ctx, b.database, func(conn *pgx.Conn) (err error) {
+			queued, err = waiting(ctx, conn)
+			return err
 		})
 		if err == nil && queued == 0 || time.Now().After(deadline) {
 			return nil // what still waits is for the checker to find

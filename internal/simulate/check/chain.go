@@ -79,37 +79,39 @@ func (c *checker) log(m *Match) {
 }
 
 // finished checks the log of finished games: every ended game once, as it ended,
-// at dense positions, under the root that its own tree gives.
+// and every compensation that was made, at dense positions, under the root that
+// its own tree gives.
 func (c *checker) finished() {
-	at := map[string]map[int]bool{}
+	logged := map[string]map[int]int{} // entries by match and game
+	heads := map[string]bool{}
 	var leaves [][]byte
 	for i, entry := range c.record.Entries {
 		if entry.Position != int64(i) {
 			c.broken(Logged, entry.Match, "position %d of the log comes after %d entries", entry.Position, i)
 		}
-		if at[entry.Match] == nil {
-			at[entry.Match] = map[int]bool{}
+		if logged[entry.Match] == nil {
+			logged[entry.Match] = map[int]int{}
 		}
-		if at[entry.Match][entry.Game] {
-			c.broken(Logged, entry.Match, "game %d is there twice", entry.Game)
+		logged[entry.Match][entry.Game]++
+		if heads[string(entry.Head)] {
+			c.broken(Logged, entry.Match, "an entry of game %d is there twice", entry.Game)
 		}
-		at[entry.Match][entry.Game] = true
-		m := c.record.Matches[entry.Match]
-		if m == nil || len(m.Logs[entry.Game]) == 0 {
-			c.broken(Logged, entry.Match, "game %d is there and was never played", entry.Game)
-			continue
-		}
-		log := m.Logs[entry.Game]
-		if !bytes.Equal(log[len(log)-1].Hash, entry.Head) {
-			c.broken(Logged, entry.Match, "game %d is there with another head", entry.Game)
-		}
-		leaves = append(leaves, leafHash(log[0].MatchID, entry.Game, entry.Head))
+		heads[string(entry.Head)] = true
+		leaves = append(leaves, c.entry(entry))
 	}
 	for _, id := range sortedKeys(c.record.Matches) {
-		for _, g := range c.record.Matches[id].Games {
-			if ended := g.Status == gameEnded; ended != at[id][g.Number] {
-				c.broken(Logged, id, "game %d has ended: %t, is in the log: %t", g.Number, ended, at[id][g.Number])
+		m := c.record.Matches[id]
+		for _, g := range m.Games {
+			if want := btoi(g.Status == gameEnded); logged[id][g.Number] != want {
+				c.broken(Logged, id, "game %d has %d entries instead of %d", g.Number, logged[id][g.Number], want)
 			}
+		}
+		made := 0
+		for _, s := range m.Settlements {
+			made += btoi(s.Compensates && c.record.LogsCompensations)
+		}
+		if logged[id][0] != made {
+			c.broken(Logged, id, "%d compensations have %d entries", made, logged[id][0])
 		}
 	}
 	if c.record.Queued != 0 {
@@ -118,6 +120,25 @@ func (c *checker) finished() {
 	if !bytes.Equal(treeHash(leaves), c.record.Root) {
 		c.broken(Logged, "", "the stored root is not that of the entries")
 	}
+}
+
+// entry checks that an entry has the hash of its game's last event, or of an event
+// that made a compensation, and returns its leaf.
+func (c *checker) entry(entry Entry) []byte {
+	m := c.record.Matches[entry.Match]
+	if m == nil || len(m.Logs[entry.Game]) == 0 {
+		c.broken(Logged, entry.Match, "game %d is there and was never played", entry.Game)
+		return nil
+	}
+	log := m.Logs[entry.Game]
+	found := bytes.Equal(log[len(log)-1].Hash, entry.Head)
+	for i := range log {
+		found = found || entry.Game == 0 && bytes.Equal(log[i].Hash, entry.Head)
+	}
+	if !found {
+		c.broken(Logged, entry.Match, "game %d is there with another head", entry.Game)
+	}
+	return leafHash(log[0].MatchID, entry.Game, entry.Head)
 }
 
 func leafHash(match [16]byte, game int, head []byte) []byte {

@@ -19,6 +19,8 @@ type Record struct {
 	Entries []Entry
 	Root    []byte
 	Queued  int
+	// LogsCompensations is whether compensations enter that log too.
+	LogsCompensations bool
 	// Outages are the times on record in which no replica was alive.
 	Outages []Span
 }
@@ -117,7 +119,7 @@ FROM settlement_lines ORDER BY match_id, game, compensates, line`
 	sqlCreators = `SELECT request_id::text, match_id::text FROM create_requests`
 	sqlEntries  = `SELECT position, match_id::text, game, head_hash FROM log_entries ORDER BY position`
 	sqlOutages  = `SELECT from_at, until_at FROM outages ORDER BY until_at`
-	sqlHead     = `SELECT root, (SELECT count(*) FROM finished_games)::integer FROM log_head`
+	sqlHead     = `SELECT root, (SELECT count(*) FROM finished_games)::integer, to_regclass('made_compensations') IS NOT NULL FROM log_head`
 )
 
 // Load reads everything that the database holds of its matches.
@@ -262,7 +264,7 @@ func (r *Record) loadLog(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, sqlHead).Scan(&r.Root, &r.Queued)
+	return conn.QueryRow(ctx, sqlHead).Scan(&r.Root, &r.Queued, &r.LogsCompensations)
 }
 
 func uuidText(id [16]byte) string {
