@@ -47,6 +47,10 @@ type batch struct {
 // ended game is in the log and every watcher has seen the end.
 const quietLimit = time.Minute
 
+// feedLimit is how soon after its position was given out a settlement has come by
+// the feed, from the last replica that was started too.
+const feedLimit = 3 * time.Second
+
 func (b *batch) run(ctx context.Context) (Summary, []check.Violation, error) {
 	b.summary = newSummary()
 	b.summary.Seed, b.summary.Matches = b.seed, b.size
@@ -167,11 +171,19 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	background.Go(func() { s.run(faulting) })
 	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
+	feed := []check.FeedEntry{}
+	feeding, stopFeed := context.WithCancel(playing)
+	defer stopFeed()
+	background.Go(func() { feed = b.access.feed(feeding, b.seed) })
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
 	if err == nil {
 		err = b.rest(ctx)
 	}
+	if err == nil {
+		err = sleep(ctx, feedLimit)
+	}
+	stopFeed()
 	if err == nil {
 		err = waitFor(ctx, &watching, quietLimit)
 	}
@@ -187,7 +199,7 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	}
 	b.summary.Stalls = len(stalls.spans)
 	return &check.History{
-		Calls: b.recorder.calls, Watches: b.recorder.watches, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.spans,
+		Calls: b.recorder.calls, Watches: b.recorder.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.spans,
 	}, errors.Join(err, s.err)
 }
 

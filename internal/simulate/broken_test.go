@@ -188,6 +188,21 @@ var broken = []struct {
 		habits:   simulate.Habits{MostPlies: 20},
 		promises: []string{check.Settled},
 	},
+	{
+		name: "feed by sequence number",
+		patches: []patch{
+			{"migrations/000004_settlement_feed.up.sql", "CREATE FUNCTION queue_settlement()", "CREATE SEQUENCE feed_positions;\nCREATE FUNCTION queue_settlement()", 1},
+			{"migrations/000004_settlement_feed.up.sql", "    INSERT INTO settlement_queue (match_id, game, compensates) VALUES (NEW.match_id, NEW.game, NEW.compensates);\n", `
+	INSERT INTO settlement_feed (platform, position, match_id, game, compensates)
+	SELECT platform, nextval('feed_positions'), NEW.match_id, NEW.game, NEW.compensates FROM matches WHERE match_id = NEW.match_id;
+	PERFORM pg_sleep(random() / 3);
+`, 1},
+			{"internal/store/feed.go", "SELECT h.platform, h.position FROM unnest($1::text[]) AS w (platform) JOIN settlement_heads h ON h.platform = w.platform",
+				"SELECT platform, max(position) FROM settlement_feed WHERE platform = ANY ($1::text[]) GROUP BY platform", 1},
+		},
+		habits:   simulate.Habits{MostPlies: 8},
+		promises: []string{check.Streams},
+	},
 }
 
 // TestBrokenBuildsAreCaught plays a few matches against builds of the referee

@@ -43,7 +43,7 @@ func TestSimulation(t *testing.T) {
 		"cuts": total.Faults[simulate.Cut], "lost answers": total.Faults[simulate.Lose], "expiries": total.Expiries,
 		"deadlines that were told": total.DeadlinesTold, "requests answered again": total.Replayed,
 		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
-		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents,
+		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents, "entries of the feed": total.FeedEntries,
 	} {
 		if count == 0 {
 			t.Errorf("there were no %s: nothing was proved of them", what)

@@ -55,3 +55,31 @@ func (a *access) stream(ctx context.Context, at int, w *check.Watch, token *stri
 	}
 	return false
 }
+
+// feed follows the platform's settlements through whatever breaks, from the
+// position after the last that it received, until ctx ends.
+func (a *access) feed(ctx context.Context, seed uint64) (entries []check.FeedEntry) {
+	dice := newDice(seed, 1<<33)
+	from := int64(1)
+	for at := dice.IntN(len(a.audit)); ctx.Err() == nil; at++ {
+		a.feedStream(ctx, at%len(a.audit), &from, func(e check.FeedEntry) { entries = append(entries, e) })
+		_ = sleep(ctx, time.Duration(5+dice.IntN(95))*time.Millisecond)
+	}
+	return entries
+}
+
+func (a *access) feedStream(ctx context.Context, at int, from *int64, add func(check.FeedEntry)) {
+	limited, cancel := context.WithTimeout(as(ctx, platformToken), watchLimit)
+	defer cancel()
+	stream, err := a.audit[at].StreamSettlements(limited, &refereev1.StreamSettlementsRequest{FromPosition: *from})
+	for err == nil {
+		var message *refereev1.StreamSettlementsResponse
+		if message, err = stream.Recv(); err != nil {
+			return
+		}
+		*from = message.GetNextPosition()
+		if e := message.GetEntry(); e != nil {
+			add(check.FeedEntry{Position: e.GetPosition(), SettlementID: e.GetSettlement().GetSettlementId()})
+		}
+	}
+}
