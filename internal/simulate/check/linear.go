@@ -14,8 +14,7 @@ const linearLimit = 20 * time.Second
 // operation either makes one of them or sees how many there are.
 type operation struct {
 	makes bool // one commit, from from to from+1
-	// maybe lets an operation without an answer, or one that was answered again,
-	// find the commit made.
+	// maybe lets an operation that was answered again find the commit made.
 	maybe bool
 	// from is the commit that is made; or at least from and at most until commits
 	// are seen.
@@ -30,7 +29,7 @@ var register = porcupine.Model{
 		case o.makes && n == o.from:
 			return true, n + 1
 		case o.makes:
-			return o.maybe && (n > o.from || o.until < 0), n
+			return o.maybe && n > o.from, n
 		}
 		return o.from <= n && n <= o.until, n
 	},
@@ -87,12 +86,9 @@ func (c *checker) linear(m *Match) {
 	}
 	const forever = int64(1) << 62
 	made := m.places()
-	first := map[string]bool{}
+	makers := c.makers(m)
 	for _, call := range c.calls[m.ID] {
-		first[call.RequestID] = first[call.RequestID] || call.Outcome == Acknowledged && !call.Replayed
-	}
-	for _, call := range c.calls[m.ID] {
-		o, ok := t.operation(call, made, first)
+		o, ok := t.operation(call, made, makers)
 		if !ok {
 			continue
 		}
@@ -131,21 +127,47 @@ func (m *Match) places() map[string]place {
 	return made
 }
 
+// makers are the calls that carried each request out: the one that was answered
+// for the first time or, where that answer was lost, the earliest without one.
+// Any later one without an answer is left out, as it found the request carried out
+// or never arrived.
+func (c *checker) makers(m *Match) map[string]*Call {
+	makers := map[string]*Call{}
+	for _, call := range c.calls[m.ID] {
+		maker := makers[call.RequestID]
+		switch {
+		case call.RequestID == "":
+		case call.Outcome == Acknowledged && !call.Replayed:
+			makers[call.RequestID] = call
+		case call.Outcome == Unknown && (maker == nil || maker.Outcome == Unknown && call.Sent.Before(maker.Sent)):
+			makers[call.RequestID] = call
+		}
+	}
+	return makers
+}
+
+// many is more commits than any match has.
+const many = 1 << 30
+
 // operation is what a call did to the register; false where it says nothing.
-func (t *timeline) operation(call *Call, made map[string]place, first map[string]bool) (operation, bool) {
+func (t *timeline) operation(call *Call, made map[string]place, makers map[string]*Call) (operation, bool) {
 	at, stored := made[call.RequestID]
-	stored = stored && call.RequestID != ""
 	switch {
-	case call.Outcome == Unknown && stored && !first[call.RequestID]:
-		return operation{makes: true, maybe: true, from: t.at[at], until: -1}, true
+	case call.Outcome == Acknowledged && call.RequestID == "":
+		return t.read(call)
+	case call.Outcome == Refused:
+		return t.refusal(call)
+	case call.RequestID == "" || !stored:
+		return operation{}, false
+	case makers[call.RequestID] == call:
+		return operation{makes: true, from: t.at[at]}, true
 	case call.Outcome == Unknown:
 		return operation{}, false
-	case call.Outcome == Acknowledged && call.RequestID != "":
-		return operation{makes: true, maybe: call.Replayed, from: t.at[at]}, stored
-	case call.Outcome == Acknowledged:
-		return t.read(call)
+	case makers[call.RequestID] == nil:
+		// A commit whose own answer was lost, and which the service then found.
+		return operation{makes: true, maybe: true, from: t.at[at]}, true
 	}
-	return t.refusal(call)
+	return operation{from: t.at[at] + 1, until: many}, true
 }
 
 // read is what a view says: after which commit it was taken. A head that is not
