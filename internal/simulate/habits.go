@@ -28,7 +28,8 @@ type Habits struct {
 	// Short is how many matches there are to one with short turns; Abandon to one
 	// that is abandoned where it may be, Compensate to one that is compensated.
 	Short, Abandon, Compensate int
-	// MostPlies is after how many of a game its players resign at the next turn.
+	// MostPlies is after how many of a game its players resign at the next turn, or
+	// as soon as they may.
 	MostPlies int
 }
 

@@ -70,7 +70,7 @@ func (t *table) special() proto.Message {
 		}
 	case now(dice, h.Offer):
 		return &refereev1.OfferDrawRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &seat}
-	case h.MostPlies > 0 && int(g.GetNextPly()) > h.MostPlies, g.GetNextPly() > longGame && now(dice, h.Resign):
+	case h.MostPlies > 0 && int(g.GetNextPly()) > max(h.MostPlies, 2*int(t.rules.GetResignAfterTurns())+1), g.GetNextPly() > longGame && now(dice, h.Resign):
 		return &refereev1.ResignRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &other}
 	case now(dice, h.Disconnect):
 		seats := [][]uint32{{0}, {1}, {0, 1}}[dice.IntN(3)]
