@@ -47,21 +47,27 @@ var arrows = map[string][]string{
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/telemetry", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/simulate", "internal/telemetry", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
+
+	"internal/simulate": {"internal/devpg", "internal/simulate/check", "proto/referee/v1"},
+	// It must not be able to share a mistake with what it checks.
+	"internal/simulate/check":   {},
+	"internal/simulate/shifted": {},
 }
 
 // outside are the packages that may import what begins so.
 var outside = map[string][]string{
-	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "internal/history", "internal/history/bench", "migrations"},
+	"github.com/jackc/":          {"internal/store", "internal/pgtest", "internal/bench", "internal/history", "internal/history/bench", "internal/simulate", "internal/simulate/check", "migrations"},
 	"github.com/golang-migrate/": {"migrations"},
-	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/witness", "internal/console", "cmd/referee", "proto/referee/v1"},
+	"google.golang.org/":         {"internal/server", "internal/demo", "internal/bench", "internal/simulate", "internal/witness", "internal/console", "cmd/referee", "proto/referee/v1"},
 	"connectrpc.com/":            {"internal/server"},
 	"go.opentelemetry.io/":       {"internal/telemetry", "internal/app", "internal/server", "internal/store"},
 	"github.com/prometheus/":     {"internal/telemetry"},
 	"github.com/go-jose/":        {"internal/server"},
 	"golang.org/x/time/":         {"internal/server"},
+	"github.com/anishathalye/":   {"internal/simulate/check"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }
 

@@ -51,6 +51,7 @@ var commands = []command{
 	{"verify", "find out whether exported games are what they claim, without a server", verifyFiles},
 	{"log", "make or show a key of the log of finished games; audit it; let a restored database sign on", gameLog},
 	{"witness", "check and cosign the log of finished games", witnessLog},
+	{"simulate", "play matches while things break, and prove every promise", simulateFaults},
 	{"doctor", "check a deployment and say what to do", doctor},
 	{"healthcheck", "ask a server whether it is ready", healthcheck},
 	{"version", "say which build this is", version},

@@ -50,7 +50,7 @@ func call(ctx context.Context, environment map[string]string, arguments ...strin
 // TestHelp compares what each command says of itself with its golden file.
 func TestHelp(t *testing.T) {
 	secret := map[string]string{databaseVariable: "postgres://u:hunter2@h/d", "REFEREE_TOKEN": "hunter2", "REFEREE_KEYS": "hunter2"}
-	for _, name := range []string{"", "migrate", "roles", "partitions", "dev", "demo", "rules", "check", "import", "export", "verify", "healthcheck", "version"} {
+	for _, name := range []string{"", "migrate", "roles", "partitions", "dev", "demo", "rules", "check", "import", "export", "verify", "simulate", "healthcheck", "version"} {
 		arguments, file := []string{name, "--help"}, name
 		if name == "" {
 			arguments, file = []string{"--help"}, "referee"

@@ -113,6 +113,17 @@ func (s *Server) Kill() {
 	s.postmaster = nil
 }
 
+// Crash stops the server at once, without a checkpoint, as
+// `pg_ctl stop -m immediate` does. It returns when all its processes are gone;
+// Restart then recovers from the log.
+func (s *Server) Crash() {
+	if s.postmaster == nil {
+		return
+	}
+	s.postmaster.crash()
+	s.postmaster = nil
+}
+
 // Restart starts the server again on the same data folder and port, after
 // stopping it if it still runs. Errors: those of Start.
 func (s *Server) Restart(ctx context.Context) error {

@@ -158,6 +158,13 @@ func TestAsksForThePassword(t *testing.T) {
 }
 
 func TestCrashLosesNothingCommitted(t *testing.T) {
+	for name, crash := range map[string]func(*devpg.Server){"killed": (*devpg.Server).Kill, "stopped at once": (*devpg.Server).Crash} {
+		t.Run(name, func(t *testing.T) { crashLosesNothingCommitted(t, crash) })
+	}
+}
+
+func crashLosesNothingCommitted(t *testing.T, crash func(*devpg.Server)) {
+	t.Helper()
 	server := start(t, devpg.Options{})
 	conn := connect(t, server)
 	if _, err := conn.Exec(t.Context(), `CREATE TABLE ledger AS SELECT 1 AS n`); err != nil {
@@ -171,9 +178,9 @@ func TestCrashLosesNothingCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := server.URL("postgres")
-	server.Kill()
+	crash(server)
 	if err := tx.Commit(t.Context()); err == nil {
-		t.Error("a commit was answered by a server that had been killed")
+		t.Error("a commit was answered by a server that had crashed")
 	}
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)

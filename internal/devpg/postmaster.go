@@ -146,6 +146,12 @@ func (p *postmaster) kill() {
 	<-p.gone
 }
 
+func (p *postmaster) crash() {
+	// Its only failure is that the process is gone already, which is the aim.
+	_ = p.signal(syscall.SIGQUIT)
+	<-p.gone
+}
+
 func (p *postmaster) signal(sig syscall.Signal) error {
 	err := p.process.Signal(sig)
 	if errors.Is(err, os.ErrProcessDone) {

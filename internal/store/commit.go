@@ -46,7 +46,9 @@ WITH held AS MATERIALIZED (
 
 	// verdictOf judges the guards g of a change on the row h that is held. While
 	// a clock runs a commit needs a heartbeat without a gap, and no outage that
-	// ended after Known: the decision did not know it.
+	// ended after Known: the decision did not know it. An expiry needs a sign of life
+	// since its deadline, which is 250 ms before After: the heartbeat's next gap may
+	// become an outage, and that would have paused the turn before it expired.
 	verdictOf = `CASE
 		WHEN h.version <> g.decided_on THEN 1
 		WHEN h.now < g.after_at THEN 3
@@ -54,6 +56,8 @@ WITH held AS MATERIALIZED (
 		WHEN g.known_at IS NOT NULL AND (
 			NOT EXISTS (SELECT FROM heartbeat b WHERE h.now - b.beat_at <= interval '3 seconds')
 			OR EXISTS (SELECT FROM outages o WHERE o.until_at > g.known_at)) THEN 1
+		WHEN g.after_at IS NOT NULL AND NOT EXISTS (
+			SELECT FROM heartbeat b WHERE b.beat_at >= g.after_at - interval '250 milliseconds') THEN 1
 		ELSE 0
 	END`
 )

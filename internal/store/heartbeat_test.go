@@ -162,6 +162,45 @@ func TestAnExpiryNeedsEveryOutageRecorded(t *testing.T) {
 	}
 }
 
+// An expiry is not adjudicated before a replica has shown a sign of life since its
+// deadline. Else the gap that the heartbeat has then, once it is recorded as an
+// outage, would have paused the turn that is on record as expired.
+func TestAnExpiryNeedsASignOfLifeSinceItsDeadline(t *testing.T) {
+	d := newDesk(t)
+	id := d.started(d.ago(time.Hour))
+	s := d.load(id)
+	deadline, _ := s.Deadline()
+	settle := func(s *referee.State) referee.Change {
+		decision, err := referee.Settle(s, d.env(d.now()))
+		d.must(err)
+		return referee.Change{State: &decision.State, Events: decision.Events,
+			After: decision.After, Before: decision.Before, Known: decision.Known}
+	}
+	// The turn expired two seconds ago and the last beat was a second before: no
+	// outage yet.
+	d.exec(`UPDATE match_states SET deadline = $2, wake_at = $2 WHERE match_id = $1`, uuid(id), timestamp(d.ago(2*time.Second)))
+	change := settle(s)
+	if change.After != deadline+clock.Grace || change.Events[0].Kind != referee.EventExpired {
+		t.Fatalf("nothing has expired: %+v", change.Events)
+	}
+	d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(deadline-1))
+	change.Known = 0 // a gap of an hour is another guard's
+	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+		t.Errorf("without a beat since the deadline: %v", err)
+	}
+	last := d.ago(2900 * time.Millisecond)
+	d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(last))
+	loaded, err := d.Load(t.Context(), id)
+	d.must(err)
+	if beat := instant(ask[time.Time](d, `SELECT beat_at FROM heartbeat`)); beat <= last {
+		t.Error("the match was loaded to judge its expiry and nobody beat")
+	}
+	d.must(d.Commit(t.Context(), settle(loaded.State)))
+	if n := d.outages(); n != 0 {
+		t.Errorf("%d outages", n)
+	}
+}
+
 // A ply in time commits only if every outage of its turn was known: clocks that
 // ran through one would be wrong.
 func TestAPlyNeedsEveryOutageKnown(t *testing.T) {

@@ -11,6 +11,8 @@ const (
 	sqlLoad = `
 SELECT s.version, s.state,
 	h.beat_at IS NULL OR clock_timestamp() - h.beat_at > interval '3 seconds',
+	coalesce(s.deadline, 'infinity') <= clock_timestamp() - interval '250 milliseconds'
+		AND h.beat_at < clock_timestamp() - interval '250 milliseconds',
 	ARRAY (SELECT o.from_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
 	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at)
 FROM match_states s CROSS JOIN heartbeat h
@@ -20,12 +22,14 @@ WHERE s.match_id = $1`
 
 // Load returns a match as it was committed last, with the outages that concern
 // its running turn. Nobody may judge an expiry before a gap in the heartbeat is
-// recorded, so it beats first if no replica has for too long. It returns
+// recorded, so it beats first if no replica has for too long; and, where a turn
+// has expired, if none has since the last deadline that may be judged: an outage
+// that is recorded later must not reach back before it. It returns
 // referee.ErrNotFound if there is no such match.
 func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error) {
-	for {
-		loaded, silent, err := s.load(ctx, id)
-		if err != nil || !silent {
+	for beaten := false; ; beaten = true {
+		loaded, heart, err := s.load(ctx, id)
+		if err != nil || !heart.silent && (!heart.old || beaten) {
 			return loaded, err
 		}
 		if _, err := s.Beat(ctx); err != nil {
@@ -34,14 +38,19 @@ func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error)
 	}
 }
 
-// load is Load without regard to the heartbeat; silent tells that it is old.
-func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded, silent bool, err error) {
+// heart is what a loaded match needs to know of the heartbeat: that no replica has
+// beaten for too long; that a turn has expired and none has since the last deadline
+// that may be judged.
+type heart struct{ silent, old bool }
+
+// load is Load without regard to the heartbeat.
+func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded, h heart, err error) {
 	var version int64
 	var snapshot []byte
 	var from, until []time.Time
-	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &silent, &from, &until)
+	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &h.silent, &h.old, &from, &until)
 	if err != nil {
-		return loaded, false, wrap("load a match", err)
+		return loaded, h, wrap("load a match", err)
 	}
 	for i := range from {
 		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(from[i]), Until: instant(until[i])})
@@ -50,7 +59,7 @@ func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded,
 	if err == nil {
 		s.recent.put(id, version, snapshot)
 	}
-	return loaded, silent, err
+	return loaded, h, err
 }
 
 // Recent returns a match as this replica read or committed it last, nil if it

@@ -1,0 +1,139 @@
+package check
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Kinds of event, by the contract's numbers, that the checker tells apart.
+const (
+	kindMatchCreated = 1
+	kindGameStarted  = 2
+	kindPly          = 3
+	kindServerPly    = 4
+	kindExpired      = 13
+	kindGameEnded    = 17
+	kindMatchEnded   = 18
+	kindCompensation = 19
+)
+
+// Statuses of matches and games, by the contract's numbers.
+const (
+	statusPlaying       = 2
+	statusComplete      = 4
+	statusDecided       = 5
+	statusInsufficient  = 6
+	gameEnded           = 4
+	reasonDisconnection = 22
+)
+
+// Result is what checking came to.
+type Result struct {
+	Violations []Violation
+	// What was checked.
+	Acknowledgements, Events, Endings, Settlements, Watched, Linearized int
+	// Expiries are those adjudicated, DeadlinesTold those among them whose
+	// deadline a client had been told. Excused are those that came late when no
+	// replica was whole, Stalled those when the machine was too slow.
+	Expiries, DeadlinesTold, Excused, Stalled int
+	// Undecided are the matches whose linearizability could not be decided in time.
+	Undecided int
+}
+
+// checker works on one history and record.
+type checker struct {
+	history *History
+	record  *Record
+	calls   map[string][]*Call // by match, in order of sending
+	Result
+}
+
+// Check proves every promise of the history and the record, and returns what is
+// broken.
+func Check(h *History, r *Record) Result {
+	c := &checker{history: h, record: r, calls: map[string][]*Call{}}
+	c.sortCalls()
+	c.creations()
+	for _, id := range sortedKeys(r.Matches) {
+		m := r.Matches[id]
+		c.chain(m)
+		c.log(m)
+		c.acknowledged(m)
+		c.requests(m)
+		c.ended(m)
+		c.settlements(m)
+		c.expiries(m)
+		c.linear(m)
+	}
+	c.watches()
+	c.finished()
+	if h.Feed != nil {
+		c.Violations = append(c.Violations, Feed(h.Feed, r)...)
+	}
+	return c.Result
+}
+
+func (c *checker) broken(promise, match, format string, arguments ...any) {
+	c.Violations = append(c.Violations, Violation{promise, match, fmt.Sprintf(format, arguments...)})
+}
+
+func (c *checker) sortCalls() {
+	for i := range c.history.Calls {
+		call := &c.history.Calls[i]
+		if call.Code == "Internal" {
+			c.broken(Explained, call.Match, "%s was answered INTERNAL", call.Method)
+		}
+		if call.Outcome == Refused && call.Reason == "" {
+			c.broken(Explained, call.Match, "%s was refused %s without a reason", call.Method, call.Code)
+		}
+		c.calls[call.Match] = append(c.calls[call.Match], call)
+	}
+}
+
+// creations checks that each acknowledged creation made the match that it said,
+// and that no match is there which nobody asked for.
+func (c *checker) creations() {
+	asked := map[string]bool{}
+	made := map[string]string{}
+	for i := range c.history.Calls {
+		call := &c.history.Calls[i]
+		if call.Method != "CreateMatch" {
+			continue
+		}
+		asked[call.RequestID] = true
+		if call.Outcome != Acknowledged {
+			continue
+		}
+		if other, ok := made[call.RequestID]; ok && other != call.Match {
+			c.broken(Once, call.Match, "its creation had made match %s before", other)
+		}
+		made[call.RequestID] = call.Match
+		if c.record.Creators[call.RequestID] != call.Match || c.record.Matches[call.Match] == nil {
+			c.broken(Durable, call.Match, "its creation was acknowledged and is not stored")
+		}
+	}
+	created := map[string]bool{}
+	for request, match := range c.record.Creators {
+		if !asked[request] {
+			c.broken(Once, match, "nobody asked for it")
+		}
+		if created[match] {
+			c.broken(Once, match, "two requests created it")
+		}
+		created[match] = true
+	}
+	for id := range c.record.Matches {
+		if !created[id] {
+			c.broken(Once, id, "no request created it")
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,186 @@
+package simulate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"referee.example/internal/simulate/check"
+)
+
+// Report is what a run came to so far, and the state that it is resumed from.
+type Report struct {
+	Settings   Settings          `json:"settings"`
+	Batches    []Summary         `json:"batches"`
+	Total      Summary           `json:"total"`
+	Violations []check.Violation `json:"violations"`
+}
+
+// Settings are those that a resumed run must share with the one before.
+type Settings struct {
+	Seed     uint64 `json:"seed"`
+	Batch    int    `json:"batch"`
+	Replicas int    `json:"replicas"`
+	Tables   int    `json:"tables"`
+	Rates    string `json:"faults"`
+}
+
+// Summary is what one batch, or all, came to. All are counts but for Seconds.
+type Summary struct {
+	Seed            uint64         `json:"seed,omitempty"`
+	Matches         int            `json:"matches"`
+	Seconds         float64        `json:"seconds"`
+	Faults          map[Kind]int   `json:"faults"`
+	ShiftedStarts   int            `json:"shifted_starts"` // replicas started with a wall clock that was off
+	Calls           int            `json:"calls"`
+	Acknowledged    int            `json:"acknowledged"`
+	Replayed        int            `json:"replayed"` // of those, given again
+	Refused         map[string]int `json:"refused"`  // by reason
+	Unanswered      int            `json:"unanswered"`
+	Plies           int            `json:"plies"`
+	ServerPlies     int            `json:"server_plies"`
+	Events          int            `json:"events"`
+	Presets         map[string]int `json:"presets"` // matches; with "+short" where turns were short
+	Endings         map[string]int `json:"endings"` // games, by reason
+	Settlements     int            `json:"settlements"`
+	Compensations   int            `json:"compensations"`
+	Expiries        int            `json:"expiries"`
+	DeadlinesTold   int            `json:"deadlines_told"`   // expiries whose deadline a client had been told
+	Excused         int            `json:"excused"`          // expiries that came late when no replica was whole
+	StalledExpiries int            `json:"stalled_expiries"` // late while the machine was too slow
+	PausedClocks    int            `json:"paused_clocks"`
+	WatchedEvents   int            `json:"watched_events"`
+	WatchStreams    int            `json:"watch_streams"`
+	FeedEntries     int            `json:"feed_entries"`
+	Linearized      int            `json:"linearized_operations"`
+	Undecided       int            `json:"undecided_matches"` // whose linearizability took too long to decide
+	Verified        int            `json:"verified_matches"`  // by VerifyGame
+	Stalls          int            `json:"stalls"`            // times that the machine was too slow for promises of a second
+}
+
+func openReport(o Options) (*Report, error) {
+	r := &Report{Settings: Settings{o.Seed, o.Batch, o.Replicas, o.Tables, o.Rates.String()}, Total: newSummary()}
+	content, err := os.ReadFile(statePath(o.Dir))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return r, nil
+	case err != nil:
+		return nil, err
+	case !o.Resume:
+		return nil, fmt.Errorf("%s is there already: resume that run, or choose another folder", statePath(o.Dir))
+	}
+	var before Report
+	if err := json.Unmarshal(content, &before); err != nil {
+		return nil, fmt.Errorf("%s: %w", statePath(o.Dir), err)
+	}
+	if before.Settings != r.Settings {
+		return nil, fmt.Errorf("%s is of a run with other settings: %+v", statePath(o.Dir), before.Settings)
+	}
+	if len(before.Violations) > 0 {
+		return nil, fmt.Errorf("%s is of a run that ended with %d violations", statePath(o.Dir), len(before.Violations))
+	}
+	return &before, nil
+}
+
+func newSummary() Summary {
+	return Summary{Faults: map[Kind]int{}, Refused: map[string]int{}, Presets: map[string]int{}, Endings: map[string]int{}}
+}
+
+func (r *Report) save(dir string) error { return writeFile(statePath(dir), r) }
+
+func (r *Report) add(s Summary) {
+	r.Batches = append(r.Batches, s)
+	t := &r.Total
+	t.Seconds += s.Seconds
+	addTo(t.Faults, s.Faults)
+	addTo(t.Refused, s.Refused)
+	addTo(t.Presets, s.Presets)
+	addTo(t.Endings, s.Endings)
+	into, from := t.counts(), s.counts()
+	for i := range into {
+		*into[i].count += *from[i].count
+	}
+}
+
+func addTo[K comparable](into, from map[K]int) {
+	for key, count := range from {
+		into[key] += count
+	}
+}
+
+type named struct {
+	name  string
+	count *int
+}
+
+// counts are the plain counts, in the order in which they are told.
+func (s *Summary) counts() []named {
+	return []named{
+		{"matches", &s.Matches}, {"starts with a wall clock that was off", &s.ShiftedStarts},
+		{"calls", &s.Calls}, {"acknowledged", &s.Acknowledged}, {"of these answered again", &s.Replayed},
+		{"without an answer", &s.Unanswered}, {"plies", &s.Plies}, {"of these by the server", &s.ServerPlies}, {"events", &s.Events},
+		{"settlements", &s.Settlements}, {"of these compensations", &s.Compensations},
+		{"expiries", &s.Expiries}, {"of these with a deadline that was told", &s.DeadlinesTold},
+		{"of these late while no replica was whole", &s.Excused},
+		{"of these late while the machine was slow", &s.StalledExpiries}, {"clocks paused for an outage", &s.PausedClocks},
+		{"events watched", &s.WatchedEvents}, {"streams it took", &s.WatchStreams}, {"feed entries", &s.FeedEntries},
+		{"operations linearized", &s.Linearized}, {"matches undecided", &s.Undecided},
+		{"matches verified by the service too", &s.Verified}, {"times that the machine was slow", &s.Stalls},
+	}
+}
+
+// line is a run's progress in a line.
+func (r *Report) line() string {
+	t := &r.Total
+	return fmt.Sprintf("%d matches, %d plies, %d calls, %d kills, %d crashes, %d settlements, %.0f plies/s, %d violations",
+		t.Matches, t.Plies, t.Calls, t.Faults[Kill], t.Faults[Crash], t.Settlements, float64(t.Plies)/max(t.Seconds, 1), len(r.Violations))
+}
+
+// Write tells the report in words.
+func (r *Report) Write(out io.Writer) error {
+	var b strings.Builder
+	t := &r.Total
+	fmt.Fprintf(&b, "Seed %d, %d batches of at most %d matches, %d replicas, %d tables, faults %s.\n", r.Settings.Seed, len(r.Batches),
+		r.Settings.Batch, r.Settings.Replicas, r.Settings.Tables, r.Settings.Rates)
+	fmt.Fprintf(&b, "%s of play and checking.\n\n", (time.Duration(t.Seconds) * time.Second))
+	for _, c := range t.counts() {
+		fmt.Fprintf(&b, "%9d  %s\n", *c.count, c.name)
+	}
+	for _, table := range []struct {
+		title string
+		lines map[string]int
+	}{{"Faults", textKeys(t.Faults)}, {"Refusals", t.Refused}, {"Games ended by", t.Endings}, {"Matches by ruleset", t.Presets}} {
+		fmt.Fprintf(&b, "\n%s\n", table.title)
+		for _, key := range sortedKeys(table.lines) {
+			fmt.Fprintf(&b, "%9d  %s\n", table.lines[key], key)
+		}
+	}
+	fmt.Fprintf(&b, "\n%d violations\n", len(r.Violations))
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "  %s\n", v)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func textKeys(counts map[Kind]int) map[string]int {
+	texts := map[string]int{}
+	for kind, count := range counts {
+		texts[string(kind)] = count
+	}
+	return texts
+}
+
+func sortedKeys(m map[string]int) []string {
+	var keys []string
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}

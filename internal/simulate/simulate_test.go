@@ -1,0 +1,173 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"referee.example/internal/simulate"
+)
+
+// presets is how many houses' rulesets there are.
+const presets = 12
+
+// TestSimulation plays matches of every preset under faults, by a program whose
+// wall clock may be shifted, and reads its report. The seed is fixed; so are plan
+// and players.
+func TestSimulation(t *testing.T) {
+	dir := t.TempDir()
+	state, program := filepath.Join(dir, "run"), filepath.Join(dir, "referee")
+	if output, err := exec.CommandContext(t.Context(), "go", "run", "./shifted", "-o", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "simulate", "--seed", "6", "--matches", "60", "--dir", state,
+		"--faults", "kill=500,crash=5000,pause=1500,cut=800,lose=600,lag=1500,freeze=1500")
+	output, err := cmd.CombinedOutput()
+	t.Logf("%s", output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report simulate.Report
+	content, err := os.ReadFile(filepath.Join(state, "state.json"))
+	must(t, err)
+	must(t, json.Unmarshal(content, &report))
+	total := report.Total
+	for what, count := range map[string]int{
+		"kills": total.Faults[simulate.Kill], "crashes": total.Faults[simulate.Crash], "pauses": total.Faults[simulate.Pause],
+		"cuts": total.Faults[simulate.Cut], "lost answers": total.Faults[simulate.Lose], "expiries": total.Expiries,
+		"deadlines that were told": total.DeadlinesTold, "requests answered again": total.Replayed,
+		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
+		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents, "entries of the feed": total.FeedEntries,
+	} {
+		if count == 0 {
+			t.Errorf("there were no %s: nothing was proved of them", what)
+		}
+	}
+	houses := map[string]bool{}
+	for name := range total.Presets {
+		houses[strings.TrimSuffix(name, "+short")] = true
+	}
+	if len(houses) != presets || total.Verified != total.Matches || total.Undecided != 0 || len(report.Violations) != 0 {
+		t.Errorf("%d presets, %d of %d matches verified, %d undecided, %d violations",
+			len(houses), total.Verified, total.Matches, total.Undecided, len(report.Violations))
+	}
+}
+
+// planOf is the beginning of a plan.
+func planOf(seed uint64, rates simulate.Rates) (faults []simulate.Fault) {
+	plan := simulate.NewPlan(seed, rates, 3)
+	for range 500 {
+		f, _ := plan.Next()
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+func TestTheSameSeedGivesTheSamePlan(t *testing.T) {
+	rates := simulate.DefaultRates()
+	if !slices.Equal(planOf(7, rates), planOf(7, rates)) {
+		t.Error("the same seed gives two plans")
+	}
+	if slices.Equal(planOf(7, rates), planOf(8, rates)) {
+		t.Error("two seeds give the same plan")
+	}
+	// Recorded, so that a report's seed means the same plan tomorrow.
+	const want = "after    230 calls and 1779 us: pause  replica 1 for 624 ms"
+	if got := planOf(7, rates)[0].String(); got != want {
+		t.Errorf("seed 7 begins with\n%s, not\n%s", got, want)
+	}
+}
+
+func TestAPlanKeepsItsRates(t *testing.T) {
+	rates := simulate.Rates{simulate.Kill: 100, simulate.Crash: 1000}
+	plan := simulate.NewPlan(1, rates, 2)
+	calls, counts := 0, map[simulate.Kind]int{}
+	for calls < 1_000_000 {
+		f, ok := plan.Next()
+		if !ok {
+			t.Fatal("the plan has an end")
+		}
+		calls += f.AfterCalls
+		counts[f.Kind]++
+	}
+	if kills, crashes := counts[simulate.Kill], counts[simulate.Crash]; kills < 9_000 || kills > 11_000 || crashes < 850 || crashes > 1_150 || len(counts) != 2 {
+		t.Errorf("in a million calls: %v", counts)
+	}
+	if _, ok := simulate.NewPlan(1, simulate.Rates{}, 2).Next(); ok {
+		t.Error("a plan without rates has a fault")
+	}
+}
+
+func TestRates(t *testing.T) {
+	for _, text := range []string{"none", "kill=4000", simulate.DefaultRates().String()} {
+		rates, err := simulate.ParseRates(text)
+		if err != nil || rates.String() != text {
+			t.Errorf("%q is read as %q, %v", text, rates, err)
+		}
+	}
+	for _, text := range []string{"", "kill", "kill=", "kill=0", "kill=-1", "kill=x", "explode=3", "kill=1,,"} {
+		if rates, err := simulate.ParseRates(text); err == nil {
+			t.Errorf("%q is read as %q", text, rates)
+		}
+	}
+}
+
+func TestOptionsAreLimited(t *testing.T) {
+	sound := simulate.Options{Matches: 1, Batch: 1, Replicas: 1, Tables: 1}
+	if err := sound.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for i, change := range []func(*simulate.Options){
+		func(o *simulate.Options) { o.Matches = 0 },
+		func(o *simulate.Options) { o.Matches = simulate.MaxMatches + 1 },
+		func(o *simulate.Options) { o.Batch = 0 },
+		func(o *simulate.Options) { o.Batch = simulate.MaxBatch + 1 },
+		func(o *simulate.Options) { o.Replicas = 0 },
+		func(o *simulate.Options) { o.Replicas = simulate.MaxReplicas + 1 },
+		func(o *simulate.Options) { o.Tables = 0 },
+		func(o *simulate.Options) { o.Tables = simulate.MaxTables + 1 },
+	} {
+		o := sound
+		change(&o)
+		if o.Validate() == nil {
+			t.Errorf("change %d is not refused", i)
+		}
+	}
+}
+
+// TestARunIsResumed plays a run in two goes: the second plays what is missing,
+// and a run with other settings is refused.
+func TestARunIsResumed(t *testing.T) {
+	o := simulate.Options{
+		Seed: 3, Matches: 2, Batch: 2, Replicas: 1, Tables: 2, Binary: build(t), Dir: t.TempDir(),
+		Habits: simulate.Habits{MostPlies: 12},
+	}
+	first, err := simulate.Run(t.Context(), o)
+	must(t, err)
+	o.Matches = 3
+	if _, err := simulate.Run(t.Context(), o); err == nil {
+		t.Error("a run that is there was begun anew")
+	}
+	o.Resume = true
+	second, err := simulate.Run(t.Context(), o)
+	must(t, err)
+	if second.Total.Matches != 3 || len(second.Batches) != 2 || second.Batches[0].Seed != 3 || second.Batches[1].Seed != 4 ||
+		second.Total.Plies != first.Total.Plies+second.Batches[1].Plies {
+		t.Errorf("resumed: %+v", second)
+	}
+	o.Replicas = 2
+	if _, err := simulate.Run(t.Context(), o); err == nil {
+		t.Error("it went on with other settings")
+	}
+	var words strings.Builder
+	must(t, errors.Join(second.Write(&words)))
+	if want := fmt.Sprintf("%9d  plies\n", second.Total.Plies); !strings.Contains(words.String(), want) {
+		t.Errorf("the report does not say %q:\n%s", want, words.String())
+	}
+}
