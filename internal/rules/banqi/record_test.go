@@ -148,11 +148,15 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err != nil || !v.Proven || g.Text(&v.State) != g.Text(&s) {
 			t.Fatalf("%v, proven %v:\n%s\n%s\n%s", err, v.Proven, g.Text(&v.State), g.Text(&s), r.String())
 		}
-		for _, words := range []string{"first wins", "second wins", "draw", "void", unfinished} {
+		own := map[string]bool{r.Result.Words: true}
+		if s.outcome.Decided() {
+			own[s.Colour(s.winner()).String()+" wins"] = true
+		}
+		for _, words := range []string{"first wins", "second wins", "red wins", "black wins", "draw", "void", unfinished} {
 			other := r
 			other.Result.Words = words
 			v, err := g.CheckRecord(&other)
-			if same := words == r.Result.Words; same != (err == nil && v.Proven) {
+			if same := own[words]; same != (err == nil && v.Proven) {
 				t.Fatalf("as %q it is judged %v, proven %v", words, err, v.Proven)
 			}
 		}
