@@ -308,6 +308,9 @@ func (c *ruleCase) judgeAfter(t *testing.T, g *Game, s *State) {
 		listed = append(listed, FormatAction(a, rules.NoPiece))
 	}
 	slices.Sort(listed)
+	if (s.outcome.Over() || s.awaiting) && len(listed) > 0 {
+		t.Errorf("nobody may act, but listed are %v", listed)
+	}
 	if c.Expect == "legal_set" && !slices.Equal(listed, c.Legal) {
 		t.Errorf("legal %v\n want %v", listed, c.Legal)
 	}

@@ -56,6 +56,26 @@ func TestNoManner(t *testing.T) {
 	}
 }
 
+// TestUnknownActions: what is no action on this board is refused as that, about
+// no square, whatever stands on the squares it names.
+func TestUnknownActions(t *testing.T) {
+	g := compiled(t, "standard")
+	up, down := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red"), g.Start(0)
+	for _, a := range []rules.Action{
+		{}, {Kind: rules.ActionStop + 1, From: 0, To: 1},
+		rules.Flip(squares), rules.Flip(rules.NoSquare), {Kind: rules.ActionFlip, From: 0, To: 1}, {Kind: rules.ActionFlip, From: squares, To: 1},
+		rules.Move(squares, 0), rules.Move(0, squares), rules.Move(squares, squares), rules.Move(rules.NoSquare, 0), rules.Move(0, rules.NoSquare),
+		{Kind: rules.ActionStop, From: 0, To: rules.NoSquare}, {Kind: rules.ActionStop, From: rules.NoSquare, To: 0},
+	} {
+		for _, s := range []State{up, down} {
+			want := rules.Illegal{Rule: RuleAction, Squares: [2]rules.Square{rules.NoSquare, rules.NoSquare}}
+			if i := g.Check(&s, s.turn, a); i != want {
+				t.Errorf("%+v is refused as %+v", a, i)
+			}
+		}
+	}
+}
+
 // effectText writes an effect; what is absent is left out.
 func effectText(e Effect) string {
 	text := fmt.Sprintf("%s seat=%d", e.Manner, e.Seat)
