@@ -50,6 +50,12 @@ func TestNoManner(t *testing.T) {
 	if got := g.Manner(&s, rules.Action{}); got.String() != "none" || g.TurnsFace(&s, rules.Action{}) {
 		t.Errorf("it is a %s", got)
 	}
+	if got := FormatAction(rules.Action{}, rules.NoPiece); got != "none" {
+		t.Errorf("it is written %q", got)
+	}
+	if got := g.Describe(rules.Illegal{}); got != "" {
+		t.Errorf("what is legal is refused as %q", got)
+	}
 	_, err := g.Apply(&s, rules.Stop(), rules.NoPiece)
 	if err == nil || err.Error() != "illegal action: no_chain" {
 		t.Errorf("refused as %v", err)

@@ -78,6 +78,7 @@ func TestRecordLimits(t *testing.T) {
 		line: "", line + "x": "record: line 1: a header line of more than 512 bytes",
 		lines: "", lines + "one more": "record: line 101: more than 100 header lines",
 		full: "", full + " ": "record: longer than 262144 bytes",
+		"a\xffb": "record: line 1: not plain text in UTF-8", "a\x01b": "record: line 1: not plain text in UTF-8",
 	} {
 		if _, err := ParseRecord(text); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
@@ -86,7 +87,7 @@ func TestRecordLimits(t *testing.T) {
 }
 
 func TestHeaderValue(t *testing.T) {
-	r := Record{Header: []string{"no value", "RULESET : icga ", "Ruleset: daily"}}
+	r := Record{Header: []string{"no value", "ruleset", "RULESET : icga ", "Ruleset: daily"}}
 	if got := r.HeaderValue("ruleset"); got != "icga" {
 		t.Errorf("ruleset %q", got)
 	}
@@ -107,6 +108,25 @@ func TestEndingNames(t *testing.T) {
 	}
 	if len(recordReasons) != len(seen) || EndingName(rules.EndNone) != "" {
 		t.Error("a word names no ending")
+	}
+}
+
+// TestResultOf: every outcome has its words.
+func TestResultOf(t *testing.T) {
+	for _, c := range []struct {
+		outcome rules.Outcome
+		first   rules.Seat
+		want    string
+	}{
+		{rules.Outcome{}, 0, "unfinished"},
+		{rules.Outcome{Reason: rules.EndIdle}, 0, "draw by idle"},
+		{rules.Outcome{Reason: rules.EndAllGone, Void: true}, 0, "void by all_disconnected"},
+		{rules.Outcome{Reason: rules.EndTime, Winners: rules.SeatsOf(1)}, 1, "first wins by time"},
+		{rules.Outcome{Reason: rules.EndTime, Winners: rules.SeatsOf(1)}, 0, "second wins by time"},
+	} {
+		if got := ResultOf(c.outcome, c.first).String(); got != c.want {
+			t.Errorf("%+v is %q, want %q", c.outcome, got, c.want)
+		}
 	}
 }
 
