@@ -317,6 +317,7 @@ func TestTurnedIdentity(t *testing.T) {
 		{"a2", rules.NoPiece, ErrTurnedMissing},
 		{"a2", FaceDown, ErrTurnedMissing},
 		{"a2", 16, ErrTurnedMissing},
+		{"a2", 17, ErrTurnedMissing},
 		{"a1-a2", rules.NoPiece, ErrTurnedMissing},
 		{"a2", BlackGeneral, ErrTurnedImpossible},
 		{"a1-a2", BlackGeneral, ErrTurnedImpossible},
