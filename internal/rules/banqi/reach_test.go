@@ -118,6 +118,12 @@ func TestVocabulary(t *testing.T) {
 			}
 		}
 	}
+	for p, want := range map[rules.Piece]Colour{RedSoldier: Red, RedGeneral: Red, BlackSoldier: Black, BlackGeneral: Black,
+		rules.NoPiece: NoColour, FaceDown: NoColour, codes: NoColour, codes + 1: NoColour} {
+		if got := PieceColour(p); got != want {
+			t.Errorf("%s is %v, want %v", PieceName(p), got, want)
+		}
+	}
 	if PieceLetter(codes) != '?' {
 		t.Errorf("what is no piece has the letter %c", PieceLetter(codes))
 	}
