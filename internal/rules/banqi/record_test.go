@@ -111,6 +111,17 @@ func TestEndingNames(t *testing.T) {
 	}
 }
 
+// TestRulingsOfRecord: a foul is confirmed by one word and waived by the other.
+func TestRulingsOfRecord(t *testing.T) {
+	g := compiled(t, "mingjian-2026")
+	for word, lost := range map[string]bool{WordConfirm: true, WordWaive: false} {
+		v := RecordVerdict{State: position(t, g, "P---/----/----/----/-r--/--G-/----/---p red ply=30 fouls=2,0 disputed=1,0 awaiting=yes")}
+		if err := g.replayEntry(&v, &RecordEntry{Word: word}); err != nil || v.State.awaiting || v.State.outcome.Decided() != lost {
+			t.Errorf("%s: %v, %s", word, err, g.Text(&v.State))
+		}
+	}
+}
+
 // TestResultOf: every outcome has its words.
 func TestResultOf(t *testing.T) {
 	for _, c := range []struct {
