@@ -53,8 +53,10 @@ func TestNoManner(t *testing.T) {
 	if got := FormatAction(rules.Action{}, rules.NoPiece); got != "none" {
 		t.Errorf("it is written %q", got)
 	}
-	if got := g.Describe(rules.Illegal{}); got != "" {
-		t.Errorf("what is legal is refused as %q", got)
+	for rule, want := range map[rules.Rule]string{"": "", RuleAction: "no such action on this board", RuleTurn: "it is the other seat's turn"} {
+		if got := g.Describe(rules.Illegal{Rule: rule}); got != want {
+			t.Errorf("%q is told as %q, want %q", rule, got, want)
+		}
 	}
 	_, err := g.Apply(&s, rules.Stop(), rules.NoPiece)
 	if err == nil || err.Error() != "illegal action: no_chain" {

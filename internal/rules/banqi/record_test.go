@@ -122,6 +122,19 @@ func TestRulingsOfRecord(t *testing.T) {
 	}
 }
 
+// TestResultByColour: a winner named by colour is the seat that plays it.
+func TestResultByColour(t *testing.T) {
+	g := compiled(t, "standard")
+	for text, winner := range map[string]string{"seat=0 outcome=no_legal_action:0:0:0": "red wins", "seat=0 outcome=no_legal_action:1:0:0": "black wins"} {
+		s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red "+text)
+		for _, words := range []string{"red wins", "black wins"} {
+			if proven, reason := s.agrees(RecordResult{Words: words}); proven != (words == winner) || proven != (reason == "") {
+				t.Errorf("%s, called %q: proven %v, %s", text, words, proven, reason)
+			}
+		}
+	}
+}
+
 // TestResultOf: every outcome has its words.
 func TestResultOf(t *testing.T) {
 	for _, c := range []struct {
