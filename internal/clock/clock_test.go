@@ -169,6 +169,9 @@ func (step stepJSON) checkState(t *testing.T, i int, s System, c Clock) {
 	}
 	for _, instant := range instants {
 		got, ok := instant.read(s)
+		if !ok && got != 0 {
+			t.Errorf("step %d: no %s, and yet %d", i, instant.name, got)
+		}
 		if !ok {
 			got = -1
 		}

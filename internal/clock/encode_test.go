@@ -27,9 +27,10 @@ func TestEncodingIsStable(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	standing := []byte{1, 0, 1, 0}
-	if _, _, err := DecodeBinary(standing); err != nil {
-		t.Fatalf("the sound one: %v", err)
+	for _, sound := range [][]byte{{1, 0, 1, 0}, {1, 1, 9, 1, 10, 1, 0}} {
+		if _, _, err := DecodeBinary(sound); err != nil {
+			t.Fatalf("the sound one %v: %v", sound, err)
+		}
 	}
 	cases := map[string][]byte{
 		"nothing":                       {},

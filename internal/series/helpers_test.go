@@ -51,7 +51,7 @@ func sides(four bool) series.Sides {
 }
 
 // outcomeOf spells an outcome: A, B, draw (or nothing), void, open, and the
-// malformed voidA, half and all.
+// malformed voidA, openA, half and all.
 func outcomeOf(t *testing.T, word string, reason rules.EndReason, sides series.Sides) rules.Outcome {
 	t.Helper()
 	switch word {
@@ -71,6 +71,8 @@ func outcomeOf(t *testing.T, word string, reason rules.EndReason, sides series.S
 		return rules.Outcome{Reason: reason, Winners: sides[0] | sides[1]}
 	case "open":
 		return rules.Outcome{}
+	case "openA":
+		return rules.Outcome{Winners: sides[0]}
 	}
 	t.Fatalf("unknown outcome %q", word)
 	return rules.Outcome{}

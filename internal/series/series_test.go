@@ -93,6 +93,7 @@ func TestFirstMover(t *testing.T) {
 		{3, 6, 4, 0},
 		{1, 4, 4, 0},
 		{0, 0, 2, rules.NoSeat},
+		{1, 0, 2, rules.NoSeat},
 		{0, -1, 2, rules.NoSeat},
 		{2, 1, 2, rules.NoSeat},
 		{rules.NoSeat, 1, 2, rules.NoSeat},

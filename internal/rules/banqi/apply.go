@@ -267,6 +267,7 @@ func (g *Game) attack(s *State, a rules.Action, turned rules.Piece, e *Effect) {
 	if g.chain {
 		if _, more := g.targets(&s.board, a.To); more != 0 {
 			s.chain = a.To
+			s.rests[s.turn&1] = noRest // binds the first action of a turn only; piece or prey may be gone
 		}
 	}
 }

@@ -68,6 +68,17 @@ func TestBinaryRefusals(t *testing.T) {
 	}
 }
 
+// TestBinaryOfUnsoundState: bytes that are well formed are judged as a text is.
+func TestBinaryOfUnsoundState(t *testing.T) {
+	g := compiled(t, "baidu")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=20")
+	s.chases[0] = chase{by: 10, on: rules.NoSquare, length: 1}
+	var wrong *TextError
+	if _, err := g.DecodeBinary(g.AppendBinary(nil, &s)); !errors.As(err, &wrong) || wrong.Part != "chase0" {
+		t.Errorf("a chase of nothing: %v", err)
+	}
+}
+
 // TestBinaryNumbers: the largest numbers are read, and a count of plies that are
 // not there costs no memory.
 func TestBinaryNumbers(t *testing.T) {

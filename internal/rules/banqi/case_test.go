@@ -167,6 +167,9 @@ func (c *ruleCase) judge(t *testing.T, g *Game) {
 			t.Fatalf("over before action %d: %v", i, s.outcome)
 		}
 		e = c.play(t, g, &s, text)
+		if read, err := g.DecodeBinary(g.AppendBinary(nil, &s)); err != nil || g.Text(&read) != g.Text(&s) {
+			t.Fatalf("after %s it is stored as %s, %v", text, g.Text(&read), err)
+		}
 	}
 	c.judgeEnd(t, &s, e)
 	c.judgeAfter(t, g, &s)
@@ -308,6 +311,9 @@ func (c *ruleCase) judgeAfter(t *testing.T, g *Game, s *State) {
 		listed = append(listed, FormatAction(a, rules.NoPiece))
 	}
 	slices.Sort(listed)
+	if (s.outcome.Over() || s.awaiting) && len(listed) > 0 {
+		t.Errorf("nobody may act, but listed are %v", listed)
+	}
 	if c.Expect == "legal_set" && !slices.Equal(listed, c.Legal) {
 		t.Errorf("legal %v\n want %v", listed, c.Legal)
 	}

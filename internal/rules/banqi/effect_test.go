@@ -50,9 +50,37 @@ func TestNoManner(t *testing.T) {
 	if got := g.Manner(&s, rules.Action{}); got.String() != "none" || g.TurnsFace(&s, rules.Action{}) {
 		t.Errorf("it is a %s", got)
 	}
+	if got := FormatAction(rules.Action{}, rules.NoPiece); got != "none" {
+		t.Errorf("it is written %q", got)
+	}
+	for rule, want := range map[rules.Rule]string{"": "", RuleAction: "no such action on this board", RuleTurn: "it is the other seat's turn"} {
+		if got := g.Describe(rules.Illegal{Rule: rule}); got != want {
+			t.Errorf("%q is told as %q, want %q", rule, got, want)
+		}
+	}
 	_, err := g.Apply(&s, rules.Stop(), rules.NoPiece)
 	if err == nil || err.Error() != "illegal action: no_chain" {
 		t.Errorf("refused as %v", err)
+	}
+}
+
+// TestUnknownActions: what is no action on this board is refused as that, about
+// no square, whatever stands on the squares it names.
+func TestUnknownActions(t *testing.T) {
+	g := compiled(t, "standard")
+	up, down := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red"), g.Start(0)
+	for _, a := range []rules.Action{
+		{}, {Kind: rules.ActionStop + 1, From: 0, To: 1},
+		rules.Flip(squares), rules.Flip(rules.NoSquare), {Kind: rules.ActionFlip, From: 0, To: 1}, {Kind: rules.ActionFlip, From: squares, To: 1},
+		rules.Move(squares, 0), rules.Move(0, squares), rules.Move(squares, squares), rules.Move(rules.NoSquare, 0), rules.Move(0, rules.NoSquare),
+		{Kind: rules.ActionStop, From: 0, To: rules.NoSquare}, {Kind: rules.ActionStop, From: rules.NoSquare, To: 0},
+	} {
+		for _, s := range []State{up, down} {
+			want := rules.Illegal{Rule: RuleAction, Squares: [2]rules.Square{rules.NoSquare, rules.NoSquare}}
+			if i := g.Check(&s, s.turn, a); i != want {
+				t.Errorf("%+v is refused as %+v", a, i)
+			}
+		}
 	}
 }
 

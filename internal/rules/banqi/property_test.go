@@ -96,6 +96,7 @@ var varied = []string{
 	"7club-standard", "7club-chariot-horse-cannon", "gametower-standard", "gametower-open-chain", "gametower-dark-chain-rush",
 	"baidu", "baidu-literal", "daily", "sinica-2019", "icga", "mingjian-2026", "rush-and-diagonal-horse", "hong-kong-ladder",
 	"chase-exempt-positions", "chain-lost-rush", "dark-capture-lost", "slide-positions", "open-chain-positions", "side-pause-2", "foul-chain",
+	"chain-pause",
 }
 
 // everyRuleset runs a property under all varied rulesets.
@@ -317,6 +318,7 @@ func TestTurnedIdentity(t *testing.T) {
 		{"a2", rules.NoPiece, ErrTurnedMissing},
 		{"a2", FaceDown, ErrTurnedMissing},
 		{"a2", 16, ErrTurnedMissing},
+		{"a2", 17, ErrTurnedMissing},
 		{"a1-a2", rules.NoPiece, ErrTurnedMissing},
 		{"a2", BlackGeneral, ErrTurnedImpossible},
 		{"a1-a2", BlackGeneral, ErrTurnedImpossible},

@@ -104,14 +104,28 @@ func TestVocabulary(t *testing.T) {
 	}
 	var names strings.Builder
 	for _, p := range []rules.Piece{RedGeneral, RedAdvisor, RedElephant, RedChariot, RedHorse, RedCannon, RedSoldier,
-		BlackGeneral, BlackAdvisor, BlackElephant, BlackChariot, BlackHorse, BlackCannon, BlackSoldier, FaceDown, rules.NoPiece, 99} {
+		BlackGeneral, BlackAdvisor, BlackElephant, BlackChariot, BlackHorse, BlackCannon, BlackSoldier, FaceDown, rules.NoPiece, codes, 99} {
 		names.WriteString(PieceName(p))
 	}
 	if names.String() != "帥仕相俥傌炮兵將士象車馬包卒暗" {
 		t.Errorf("names %s", names.String())
 	}
-	if Higher(RedGeneral, BlackAdvisor) <= 0 || Higher(RedSoldier, BlackCannon) >= 0 || Higher(RedHorse, BlackHorse) != 0 {
-		t.Error("ranks are not ordered K > G > M > R > N > C > P")
+	for _, a := range Deck() {
+		for _, b := range Deck() {
+			order := strings.IndexByte(rankLetters, PieceLetter(b&rankMask)) - strings.IndexByte(rankLetters, PieceLetter(a&rankMask))
+			if Higher(a, b) != order {
+				t.Errorf("%s is higher than %s by %d, want %d", PieceName(a), PieceName(b), Higher(a, b), order)
+			}
+		}
+	}
+	for p, want := range map[rules.Piece]Colour{RedSoldier: Red, RedGeneral: Red, BlackSoldier: Black, BlackGeneral: Black,
+		rules.NoPiece: NoColour, FaceDown: NoColour, codes: NoColour, codes + 1: NoColour} {
+		if got := PieceColour(p); got != want {
+			t.Errorf("%s is %v, want %v", PieceName(p), got, want)
+		}
+	}
+	if PieceLetter(codes) != '?' {
+		t.Errorf("what is no piece has the letter %c", PieceLetter(codes))
 	}
 	for _, letter := range []byte("X-?Qz\x00") {
 		if _, err := ParsePiece(letter); !errors.Is(err, ErrPiece) {

@@ -78,6 +78,7 @@ func TestRecordLimits(t *testing.T) {
 		line: "", line + "x": "record: line 1: a header line of more than 512 bytes",
 		lines: "", lines + "one more": "record: line 101: more than 100 header lines",
 		full: "", full + " ": "record: longer than 262144 bytes",
+		"a\xffb": "record: line 1: not plain text in UTF-8", "a\x01b": "record: line 1: not plain text in UTF-8",
 	} {
 		if _, err := ParseRecord(text); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
@@ -86,7 +87,7 @@ func TestRecordLimits(t *testing.T) {
 }
 
 func TestHeaderValue(t *testing.T) {
-	r := Record{Header: []string{"no value", "RULESET : icga ", "Ruleset: daily"}}
+	r := Record{Header: []string{"no value", "ruleset", "RULESET : icga ", "Ruleset: daily"}}
 	if got := r.HeaderValue("ruleset"); got != "icga" {
 		t.Errorf("ruleset %q", got)
 	}
@@ -107,6 +108,49 @@ func TestEndingNames(t *testing.T) {
 	}
 	if len(recordReasons) != len(seen) || EndingName(rules.EndNone) != "" {
 		t.Error("a word names no ending")
+	}
+}
+
+// TestRulingsOfRecord: a foul is confirmed by one word and waived by the other.
+func TestRulingsOfRecord(t *testing.T) {
+	g := compiled(t, "mingjian-2026")
+	for word, lost := range map[string]bool{WordConfirm: true, WordWaive: false} {
+		v := RecordVerdict{State: position(t, g, "P---/----/----/----/-r--/--G-/----/---p red ply=30 fouls=2,0 disputed=1,0 awaiting=yes")}
+		if err := g.replayEntry(&v, &RecordEntry{Word: word}); err != nil || v.State.awaiting || v.State.outcome.Decided() != lost {
+			t.Errorf("%s: %v, %s", word, err, g.Text(&v.State))
+		}
+	}
+}
+
+// TestResultByColour: a winner named by colour is the seat that plays it.
+func TestResultByColour(t *testing.T) {
+	g := compiled(t, "standard")
+	for text, winner := range map[string]string{"seat=0 outcome=no_legal_action:0:0:0": "red wins", "seat=0 outcome=no_legal_action:1:0:0": "black wins"} {
+		s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red "+text)
+		for _, words := range []string{"red wins", "black wins"} {
+			if proven, reason := s.agrees(RecordResult{Words: words}); proven != (words == winner) || proven != (reason == "") {
+				t.Errorf("%s, called %q: proven %v, %s", text, words, proven, reason)
+			}
+		}
+	}
+}
+
+// TestResultOf: every outcome has its words.
+func TestResultOf(t *testing.T) {
+	for _, c := range []struct {
+		outcome rules.Outcome
+		first   rules.Seat
+		want    string
+	}{
+		{rules.Outcome{}, 0, "unfinished"},
+		{rules.Outcome{Reason: rules.EndIdle}, 0, "draw by idle"},
+		{rules.Outcome{Reason: rules.EndAllGone, Void: true}, 0, "void by all_disconnected"},
+		{rules.Outcome{Reason: rules.EndTime, Winners: rules.SeatsOf(1)}, 1, "first wins by time"},
+		{rules.Outcome{Reason: rules.EndTime, Winners: rules.SeatsOf(1)}, 0, "second wins by time"},
+	} {
+		if got := ResultOf(c.outcome, c.first).String(); got != c.want {
+			t.Errorf("%+v is %q, want %q", c.outcome, got, c.want)
+		}
 	}
 }
 
@@ -148,11 +192,15 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err != nil || !v.Proven || g.Text(&v.State) != g.Text(&s) {
 			t.Fatalf("%v, proven %v:\n%s\n%s\n%s", err, v.Proven, g.Text(&v.State), g.Text(&s), r.String())
 		}
-		for _, words := range []string{"first wins", "second wins", "draw", "void", unfinished} {
+		own := map[string]bool{r.Result.Words: true}
+		if s.outcome.Decided() {
+			own[s.Colour(s.winner()).String()+" wins"] = true
+		}
+		for _, words := range []string{"first wins", "second wins", "red wins", "black wins", "draw", "void", unfinished} {
 			other := r
 			other.Result.Words = words
 			v, err := g.CheckRecord(&other)
-			if same := words == r.Result.Words; same != (err == nil && v.Proven) {
+			if same := own[words]; same != (err == nil && v.Proven) {
 				t.Fatalf("as %q it is judged %v, proven %v", words, err, v.Proven)
 			}
 		}

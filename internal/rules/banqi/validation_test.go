@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"referee.example/internal/rules"
 )
 
 // TestValidate changes one thing in a valid ruleset at a time: exactly the
@@ -22,6 +24,11 @@ func TestValidate(t *testing.T) {
 		{"row missing", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "P"} }, ""},
 		{"no matrix", "standard", func(r *Rules) { r.CaptureMatrix = nil }, "capture_matrix"},
 		{"unknown attacker", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"k": "P"} }, "capture_matrix.k"},
+		{"two ranks as one", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"KG": "P"} }, "capture_matrix.KG"},
+		{"no rank", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"": "P"} }, "capture_matrix."},
+		{"words for what is so anyway", "standard", func(r *Rules) {
+			r.Horse, r.Idle = "orthogonal", Idle{1, "consecutive", "always", "automatic"}
+		}, ""},
 		{"unknown victim", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "Px"} }, "capture_matrix.K"},
 		{"victim twice", "standard", func(r *Rules) { r.CaptureMatrix = map[string]string{"K": "PP"} }, "capture_matrix.K"},
 		{"cannon target", "standard", func(r *Rules) { r.CannonTargets = "KQ" }, "cannon_targets"},
@@ -30,6 +37,7 @@ func TestValidate(t *testing.T) {
 		{"horse", "standard", func(r *Rules) { r.Horse = "knight" }, "horse"},
 		{"attacker without dark", "standard", func(r *Rules) { r.FailedAttacker = "lost" }, "failed_attacker"},
 		{"attacker's fate", "dark-capture", func(r *Rules) { r.FailedAttacker = "dies" }, "failed_attacker"},
+		{"attacker's fate in a dark rush", "dark-rush", func(r *Rules) { r.FailedAttacker = "lost" }, ""},
 		{"idle negative", "standard", func(r *Rules) { r.Idle.Limit = -1 }, "idle.limit"},
 		{"idle largest", "standard", func(r *Rules) { r.Idle.Limit = MaxIdleLimit }, ""},
 		{"idle too large", "standard", func(r *Rules) { r.Idle.Limit = MaxIdleLimit + 1 }, "idle.limit"},
@@ -51,6 +59,7 @@ func TestValidate(t *testing.T) {
 			"chase.last_piece_exempt chase.length chase.lower_rank_exempt chase.sanction"},
 		{"forced death without fouls", "baidu", func(r *Rules) { r.Chase.ForcedDeathExempt = true }, "chase.forced_death_exempt"},
 		{"fouls that nobody books", "baidu", func(r *Rules) { r.FoulsToLose = 2 }, "fouls_to_lose"},
+		{"one foul that nobody books", "baidu", func(r *Rules) { r.FoulsToLose = 1 }, "fouls_to_lose"},
 		{"fouls that never lose", "mingjian-2026", func(r *Rules) { r.FoulsToLose = 0 }, "fouls_to_lose"},
 		{"too many fouls", "mingjian-2026", func(r *Rules) { r.FoulsToLose = MaxFouls + 1 }, "fouls_to_lose"},
 		{"negative plies", "standard", func(r *Rules) { r.MaxPlies = -1 }, "max_plies"},
@@ -86,6 +95,19 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestValidateInOrder: the same rules are refused by the same fields in the same
+// order each time.
+func TestValidateInOrder(t *testing.T) {
+	r := Rules{CaptureMatrix: map[string]string{"q": "", "h": "", "x": "", "b": "", "z": ""}}
+	const want = `invalid rules: capture_matrix.b: "b" is not one of the ranks KGMRNCP; capture_matrix.h: "h" is not one of the ranks KGMRNCP; ` +
+		`capture_matrix.q: "q" is not one of the ranks KGMRNCP; capture_matrix.x: "x" is not one of the ranks KGMRNCP; capture_matrix.z: "z" is not one of the ranks KGMRNCP`
+	for range 20 {
+		if _, err := Compile(r); err == nil || err.Error() != want {
+			t.Fatalf("refused as %v", err)
+		}
+	}
+}
+
 // TestRulesJSON: rules written as JSON and read again are the same rules.
 func TestRulesJSON(t *testing.T) {
 	for name, r := range allRules(t) {
@@ -112,6 +134,7 @@ func TestRulesJSON(t *testing.T) {
 func TestStateRefusals(t *testing.T) {
 	all := games(t)
 	const open = "P---/----/----/----/-r--/--G-/----/---p red "
+	const black = "P---/----/----/----/-r--/--G-/----/---p black "
 	const unplayed = "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/---- unassigned "
 	for _, c := range []struct{ rules, text, part string }{
 		{"standard", "", "board"},
@@ -119,6 +142,7 @@ func TestStateRefusals(t *testing.T) {
 		{"standard", "P---/----/----/----/-r--/--G-/----/--p red", "board"},
 		{"standard", "P---/----/----/----/-r--/--G-/----/---q red", "board"},
 		{"standard", "K--K/----/----/----/-r--/--G-/----/---p red", "board"},
+		{"standard", "P---/----/----/----/-r--/--G-/----/---p", "board"},
 		{"standard", open + "captured=GG", "board"},
 		{"standard", "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned captured=P", "board"},
 		{"standard", "P---/----/----/----/-r--/--G-/----/---p green", "side"},
@@ -147,6 +171,9 @@ func TestStateRefusals(t *testing.T) {
 		{"open-chain", open + "chain=c9", "chain"},
 		{"standard", open + "fouls=1,0", "fouls"},
 		{"mingjian-2026", open + "fouls=300,0", "fouls"},
+		{"mingjian-2026", open + "fouls=256,0", "fouls"},
+		{"mingjian-2026", open + "fouls=0,256", "fouls"},
+		{"mingjian-2026", open + "disputed=256,0", "disputed"},
 		{"mingjian-2026", open + "fouls=2,0", "fouls"},
 		{"mingjian-2026", open + "fouls=0,1 disputed=1,0", "disputed"},
 		{"mingjian-2026", open + "fouls=1,0 disputed=1,0 awaiting=yes", "awaiting"},
@@ -172,10 +199,20 @@ func TestStateRefusals(t *testing.T) {
 		{"icga", open + "ply=9 moves=stop", "moves"},
 		{"icga", open + "ply=9 moves=b5-b4(r)", "moves"},
 		{"open-chain-positions", open + "ply=9 moves=b5-b4,stop", "moves"},
+		{"open-chain-positions", open + "ply=9 moves=c2-c3,stop", "moves"},
+		{"open-chain-positions", open + "ply=9 moves=stop~", "moves"},
+		{"open-chain-positions", open + "ply=9 moves=b5", "moves"},
+		{"open-chain-positions", open + "ply=9 moves=b5-b9", "moves"},
+		{"icga", black + "ply=9 moves=c3-c4", "moves"},
+		{"icga", black + "ply=9 moves=c5-c4", "moves"},
+		{"icga", black + "ply=9 moves=d1-c3", "moves"},
 		{"standard", open + "outcome=idle:-:1", "outcome"},
 		{"standard", open + "outcome=boredom:-:0:0", "outcome"},
 		{"standard", open + "outcome=idle:0:0:0", "outcome"},
 		{"standard", open + "outcome=fouls:-:0:0", "outcome"},
+		{"standard", open + "outcome=fouls:2:0:0", "outcome"},
+		{"standard", open + "outcome=idle:-:x:0", "outcome"},
+		{"standard", open + "outcome=idle:-:0:x", "outcome"},
 		{"standard", open + "ply=9 outcome=idle:-:0:10", "outcome"},
 		{"standard", open + strings.Repeat(" ", MaxTextLength), "board"},
 		{"standard", "P---/----/----/----/----/----/----/XXXX unassigned", "side"},
@@ -223,6 +260,8 @@ func TestSoundStates(t *testing.T) {
 		{"icga", open + "black seat=0 ply=9 moves=c2-c3"},
 		{"icga", open + "red seat=0 ply=9 moves=b6-b5,c2-c3,b5-b4"},
 		{"open-chain-positions", open + "red seat=0 ply=2 moves=stop"},
+		{"baidu", "----/----/----/----/----/----/G---/r--P red seat=0 ply=9 chase0=a2>a1:a1x2"},
+		{"mingjian-2026", "----/----/----/----/----/----/p---/Kp-- red seat=0 ply=30 fouls=0,2 disputed=0,1 awaiting=yes"},
 	} {
 		g := compiled(t, c.rules)
 		s := position(t, g, c.text)
@@ -235,9 +274,60 @@ func TestSoundStates(t *testing.T) {
 	}
 }
 
+// TestStateLimits: the longest text and the largest numbers are read.
+func TestStateLimits(t *testing.T) {
+	const open = "P---/----/----/----/-r--/--G-/----/---p red"
+	r := allRules(t)["foul-strict"]
+	r.FoulsToLose = MaxFouls
+	g, err := Compile(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		open + strings.Repeat(" ", MaxTextLength-len(open)),
+		open + " fouls=100,0 outcome=fouls:1:0:0",
+		open + " fouls=0,100 outcome=fouls:0:0:0",
+	} {
+		if _, err := g.ParseState(text); err != nil {
+			t.Errorf("%.90s: %v", text, err)
+		}
+	}
+	_, err = g.ParseState(open + " ply=x")
+	if want := `state text: ply: "x" is not a number from 0 to 1073741824`; err == nil || err.Error() != want {
+		t.Errorf("refused as %v, want %s", err, want)
+	}
+}
+
+// TestSeats: what is told of a seat is that seat's, and there are two.
+func TestSeats(t *testing.T) {
+	g := compiled(t, "mingjian-2026")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=30 turns=20,10 fouls=0,1 disputed=0,1")
+	v := g.View(&s, 0)
+	if s.Fouls(0) != 0 || s.Fouls(1) != 1 || s.Disputed(0) != 0 || s.Disputed(1) != 1 || v.Fouls != [2]int{0, 1} || v.Disputed != [2]int{0, 1} {
+		t.Errorf("fouls %v, disputed %v", v.Fouls, v.Disputed)
+	}
+	for seat, want := range map[rules.Seat]Colour{rules.NoSeat: NoColour, 0: Red, 1: Black, 2: NoColour, 3: NoColour} {
+		if got := s.Colour(seat); got != want {
+			t.Errorf("seat %d is %v, want %v", seat, got, want)
+		}
+	}
+}
+
+// TestViewWithoutChases: a ruleset that only exempts chases from repetition
+// follows them and shows none.
+func TestViewWithoutChases(t *testing.T) {
+	g := compiled(t, "exempt-without-chase")
+	s := position(t, g, "P---/----/----/----/-r--/--G-/----/---p red")
+	(&ruleCase{}).play(t, g, &s, "c3-b3")
+	if v := g.View(&s, 0); s.chases[0].targets == 0 || v.Chases != nil {
+		t.Errorf("chases %+v are shown as %v", s.chases, v.Chases)
+	}
+}
+
 // TestShortForm: groups may be parted by blanks, and everything else starts at
 // zero.
 func TestShortForm(t *testing.T) {
+	const nobody, everybody = "----/----/----/----/----/----/----/----", "KGGMMRRNNCCPPPPPkggmmrrnnccppppp"
 	g := compiled(t, "standard")
 	for text, want := range map[string]string{
 		"XXXX XXXX XXXX XXXX XXXX XXXX XXXX XXXX unassigned":           "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=0",
@@ -246,6 +336,7 @@ func TestShortForm(t *testing.T) {
 		"P---/----/----/----/-r--/--G-/----/---p red turns=1,1 ply=2":  "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=2 turns=1,1",
 		"----/----/----/----/----/----/P---/kP-- black":                "----/----/----/----/----/----/P---/kP-- black seat=1 outcome=no_legal_action:0:0:0",
 		"P---/----/----/----/-r--/--G-/----/---p red captured=nPPK":    "P---/----/----/----/-r--/--G-/----/---p red seat=0 captured=KPPn",
+		nobody + " red captured=" + everybody:                          nobody + " red seat=0 captured=" + everybody + " outcome=no_legal_action:1:0:0",
 		"XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=1":    "XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX/XXXX unassigned seat=1",
 		" P---  ---- ----\n---- -r-- --G- ---- ---p\tred ply=1":        "P---/----/----/----/-r--/--G-/----/---p red seat=0 ply=1",
 		"P---/----/----/----/-r--/--G-/----/---p black seat=0 ply=010": "P---/----/----/----/-r--/--G-/----/---p black seat=0 ply=10",
