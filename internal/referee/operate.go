@@ -371,7 +371,7 @@ func Compensate(s *State, c *CompensateSettlement, env Env) (Decision, error) {
 	log := &d.State.Compensations
 	e := c.event(EventCompensation, max(env.Arrival, log.Last))
 	e.Match, e.Game, e.Seq = s.ID, 0, log.Seq+1
-	e.Detail = Compensation{Game: c.Game, Settlement: c.Settlement, Made: made, Note: c.Note}.encode()
+	e.Detail = Compensation{Game: c.Game, Settlement: c.Settlement, Made: made, Note: c.Note, Operator: c.Caller.Name}.encode()
 	if _, err := d.State.apply(&e); err != nil {
 		return Decision{}, err
 	}
@@ -399,7 +399,8 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 			return refuse(ReasonCompensationRefused, "the settlement has been compensated"), false
 		case entry.Note != c.Note:
 			return refuse(ReasonCompensationRefused, "a compensation is proposed with other words"), false
-		case entry.Proposer == c.Caller.Principal:
+		case entry.Proposer == c.Caller.Principal, entry.Operator != "" && entry.Operator == c.Caller.Name:
+			// Either alone could be had anew by changing the table of principals.
 			return refuse(ReasonSameOperator, "a second, different operator must make the same call"), false
 		default:
 			return nil, true
@@ -411,5 +412,6 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 func (c *CompensateSettlement) same(e *Event) bool {
 	detail, err := e.Compensation()
 	return err == nil && e.Kind == EventCompensation && e.Principal == c.Caller.Principal &&
+		(detail.Operator == "" || detail.Operator == c.Caller.Name) &&
 		detail.Game == c.Game && detail.Settlement == c.Settlement && detail.Note == c.Note
 }

@@ -26,6 +26,7 @@ func Record(r *referee.Record, logged *Logged) *Report {
 		c.logged(r, logged)
 	}
 	c.contradictedOutages(r)
+	c.principals(r)
 	c.games(r)
 	c.createdColumns(r)
 	if c.state == nil {

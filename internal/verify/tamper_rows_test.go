@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"bytes"
+
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 )
@@ -31,6 +33,31 @@ const (
 
 // rows are changes of everything that is stored beside the log.
 var rows = []tampering{
+	{"principal renamed", func(a *archive) (*table, int, int, string) {
+		a.exec(`UPDATE principals SET name = 'somebody else' WHERE principal_id = 2`)
+		return a.whole, 0, 2, "principals"
+	}},
+	{"principals exchanged", func(a *archive) (*table, int, int, string) {
+		a.exec(`DELETE FROM principals`)
+		a.exec(`INSERT INTO principals OVERRIDING SYSTEM VALUE VALUES (2, 'arcade'), (1, 'operator')`)
+		return a.whole, 0, 1, "principals"
+	}},
+	{"principal removed", func(a *archive) (*table, int, int, string) {
+		a.exec(`DELETE FROM principals WHERE principal_id = 1`)
+		return a.running, 1, 1, "principals"
+	}},
+	{"operator renamed in the log, rehashed", func(a *archive) (*table, int, int, string) {
+		a.edit(a.whole, 0, 2, func(e *referee.Event) {
+			e.Detail = bytes.Replace(e.Detail, []byte("operator"), []byte("operatoR"), 1)
+		})
+		return a.whole, 0, 2, "principals"
+	}},
+	{"one operator by two numbers, rehashed", func(a *archive) (*table, int, int, string) {
+		a.edit(a.whole, 0, 2, func(e *referee.Event) {
+			e.Detail = bytes.Replace(e.Detail, append([]byte{8}, "operator"...), append([]byte{6}, "arcade"...), 1)
+		})
+		return a.whole, 0, 2, "event"
+	}},
 	settled("amount of a line", `UPDATE settlement_lines SET amount = amount + 1`+ofLine, "settlement.lines[0].amount"),
 	settled("payer and payee of a line", `UPDATE settlement_lines SET payer = payee, payee = payer`+ofLine, "settlement.lines[0].payee"),
 	settled("payee of a line", `UPDATE settlement_lines SET payee = 'eve'`+ofLine, "settlement.lines[0].payee"),
