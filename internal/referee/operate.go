@@ -25,9 +25,15 @@ type CreateMatch struct {
 
 // Fingerprint tells requests of other content apart.
 func (c *CreateMatch) Fingerprint() []byte {
+	return c.detail([32]byte{}).Fingerprint()
+}
+
+// Fingerprint is that of the request which the match was made from.
+func (c Created) Fingerprint() []byte {
 	var e encoder
-	e.str(c.Caller.Platform)
-	e.fixed(c.detail([32]byte{}).encode())
+	e.str(c.Platform)
+	c.Commitment = [32]byte{}
+	e.fixed(c.encode())
 	return e.buf
 }
 

@@ -36,7 +36,8 @@ type archive struct {
 
 // tables are those that hold anything of a match.
 var tables = []string{"rulesets", "matches", "match_states", "games", "events", "settlements", "settlement_lines",
-	"participants", "principals", "outages", "finished_games", "made_compensations", "log_entries", "log_hashes", "log_head"}
+	"participants", "principals", "outages", "interventions", "pairs", "ended_games", "create_requests",
+	"external_refs", "settlement_queue", "settlement_feed", "settlement_heads", "finished_games", "made_compensations", "log_entries", "log_hashes", "log_head"}
 
 func newArchive(t *testing.T) *archive {
 	t.Helper()
@@ -55,6 +56,8 @@ func newArchive(t *testing.T) *archive {
 	a.finals = newFinals(a)
 	a.whole = a.playWhole(1)
 	a.finals.old = a.finals.step(a)
+	_, _, err = a.store.SequenceSettlements(t.Context(), 100) // those that follow wait
+	a.must(err)
 	a.running, a.other = a.playRunning(2), a.playWhole(3)
 	a.finals.last = a.finals.step(a)
 	for _, table := range tables {
