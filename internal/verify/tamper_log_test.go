@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -260,6 +261,16 @@ func TestExportedCompensationsAreProved(t *testing.T) {
 	other := logged.ByGame(record)
 	other[0] = other[1]
 	check("with the proof of a game", other, "compensations, event 2: inclusion: expected the game's head")
+	proposal := *record
+	proposal.Logs = slices.Clone(record.Logs)
+	proposal.Logs[0] = record.Logs[0][:1]
+	whole := record
+	record = &proposal
+	check("a proposal with a proof", logged.ByGame(whole), "compensations, event 1: inclusion: expected none")
+	without = logged.ByGame(whole)
+	delete(without, 0)
+	check("a proposal", without, "")
+	record = whole
 	rewritten := a.log(a.whole, 0)
 	rewritten[0].Principal, rewritten[1].Principal = 3, 4
 	a.write(a.whole, 0, rewritten, 0)
