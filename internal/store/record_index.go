@@ -16,7 +16,7 @@ UNION ALL SELECT 'pairs', format('%s and %s on %s', p.low_player_id, p.high_play
 FROM matches m JOIN pairs p ON p.platform = m.platform AND p.low_player_id = ANY (m.player_ids)
 	AND p.high_player_id = ANY (m.player_ids) AND p.match_id = m.match_id WHERE m.match_id = $1
 UNION ALL SELECT 'ended_games', format('game %s, reason %s, result %s on %s', g.game, g.end_reason, g.result, g.platform)
-FROM matches m CROSS JOIN generate_series(0, 63) reason (number)
+FROM matches m CROSS JOIN generate_series(0, 31) reason (number)
 JOIN ended_games g ON g.platform = m.platform AND g.end_reason = reason.number::smallint AND g.match_id = m.match_id
 WHERE m.match_id = $1
 UNION ALL SELECT 'create_requests', format('request %s on %s made match %s by %s', c.request_id, c.platform, c.match_id, encode(c.fingerprint, 'hex'))
