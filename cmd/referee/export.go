@@ -153,12 +153,16 @@ func (c *exportCommand) copy(ctx context.Context, audit refereev1.AuditServiceCl
 	if err != nil {
 		return err
 	}
+	judge := answers{match: c.match, text: request.GetFormat() == refereev1.ExportFormat_EXPORT_FORMAT_TEXT}
 	for {
 		answer, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		if err := judge.check(answer); err != nil {
 			return err
 		}
 		if c.game != 0 && answer.GetGame() != uint32(c.game) {

@@ -22,7 +22,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2 // wrong arguments or settings: trying again is no use
-	exitForked = 3 // a witness caught the log contradicting itself
+	exitForked = 3 // a witness caught the log contradicting itself, by what it signed
 )
 
 // invocation is what a command is called with.

@@ -20,10 +20,11 @@ func witnessLog(ctx context.Context, call invocation) error {
 	timeout := flags.Duration("timeout", 10*time.Second, "how long to wait, as a `duration`")
 	files, err := call.parseWith(flags, " FILE\n\n"+
 		"Fetches the log's checkpoint, checks that it contains the one in FILE, cosigns it and keeps it\n"+
-		"there. If it does not, it exits with code 3, leaves FILE alone and keeps the other in FILE.fork or\n"+
-		"FILE.rollback. With --games it reads the entries that it has not seen too, and does the same, with\n"+
-		"FILE.second, if they are not those of the tree or a game is among them twice. The first time that\n"+
-		"is the whole log: give it a --timeout.")
+		"there. If the log has signed another tree of the same size, it exits with code 3, leaves FILE alone\n"+
+		"and keeps the other in FILE.fork. If the checkpoint could only not be shown to contain that in FILE,\n"+
+		"which the one who answers may be to blame for, it exits with code 1 and keeps it in FILE.unproved.\n"+
+		"With --games it reads the entries that it has not seen too: code 3, and FILE.second, if a game is\n"+
+		"in the signed log twice. The first time that is the whole log: give it a --timeout.")
 	if err != nil {
 		return err
 	}

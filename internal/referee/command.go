@@ -12,6 +12,7 @@ type Caller struct {
 	Platform  string // whose matches it may see; "*" for every platform's
 	Player    string // the one player it is limited to; empty for no limit
 	Principal int32  // small id of the token's name, kept with events
+	Name      string // the token's name, which compensations keep; empty where none of them is made
 }
 
 // sees reports whether the caller may know of a match of the platform.

@@ -318,6 +318,9 @@ type Compensation struct {
 	Settlement ID  // the one that is reversed
 	Made       bool
 	Note       string
+	// Operator is the name of who proposed or confirmed: the table of principals
+	// could be changed. Empty in events that were made before names were kept.
+	Operator string
 }
 
 func (c Compensation) encode() []byte {
@@ -326,6 +329,9 @@ func (c Compensation) encode() []byte {
 	e.fixed(c.Settlement[:])
 	e.bool(c.Made)
 	e.str(c.Note)
+	if c.Operator != "" {
+		e.str(c.Operator)
+	}
 	return e.buf
 }
 
@@ -336,5 +342,10 @@ func (e *Event) Compensation() (c Compensation, err error) {
 	copy(c.Settlement[:], d.fixed(len(c.Settlement)))
 	c.Made = d.bool()
 	c.Note = d.str()
+	if len(d.buf) > 0 {
+		if c.Operator = d.str(); c.Operator == "" {
+			d.fail() // written in another way, it would be another event of the same content
+		}
+	}
 	return c, d.end()
 }

@@ -288,7 +288,7 @@ func (s *State) applyCompensation(e *Event) error {
 		return fmt.Errorf("%w: compensation %d follows %d", errReplay, e.Seq, log.Seq)
 	}
 	log.Seq, log.Last = e.Seq, e.Time
-	entry := CompensationEntry{Game: c.Game, Proposer: e.Principal, Made: c.Made, Note: c.Note}
+	entry := CompensationEntry{Game: c.Game, Proposer: e.Principal, Operator: c.Operator, Made: c.Made, Note: c.Note}
 	entries := append([]CompensationEntry(nil), log.Entries...)
 	if c.Made {
 		for i := range entries {

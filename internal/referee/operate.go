@@ -25,9 +25,15 @@ type CreateMatch struct {
 
 // Fingerprint tells requests of other content apart.
 func (c *CreateMatch) Fingerprint() []byte {
+	return c.detail([32]byte{}).Fingerprint()
+}
+
+// Fingerprint is that of the request which the match was made from.
+func (c Created) Fingerprint() []byte {
 	var e encoder
-	e.str(c.Caller.Platform)
-	e.fixed(c.detail([32]byte{}).encode())
+	e.str(c.Platform)
+	c.Commitment = [32]byte{}
+	e.fixed(c.encode())
 	return e.buf
 }
 
@@ -371,7 +377,7 @@ func Compensate(s *State, c *CompensateSettlement, env Env) (Decision, error) {
 	log := &d.State.Compensations
 	e := c.event(EventCompensation, max(env.Arrival, log.Last))
 	e.Match, e.Game, e.Seq = s.ID, 0, log.Seq+1
-	e.Detail = Compensation{Game: c.Game, Settlement: c.Settlement, Made: made, Note: c.Note}.encode()
+	e.Detail = Compensation{Game: c.Game, Settlement: c.Settlement, Made: made, Note: c.Note, Operator: c.Caller.Name}.encode()
 	if _, err := d.State.apply(&e); err != nil {
 		return Decision{}, err
 	}
@@ -399,7 +405,8 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 			return refuse(ReasonCompensationRefused, "the settlement has been compensated"), false
 		case entry.Note != c.Note:
 			return refuse(ReasonCompensationRefused, "a compensation is proposed with other words"), false
-		case entry.Proposer == c.Caller.Principal:
+		case entry.Proposer == c.Caller.Principal, entry.Operator != "" && entry.Operator == c.Caller.Name:
+			// Either alone could be had anew by changing the table of principals.
 			return refuse(ReasonSameOperator, "a second, different operator must make the same call"), false
 		default:
 			return nil, true
@@ -411,5 +418,6 @@ func (s *State) checkCompensation(c *CompensateSettlement) (refusal *Refusal, ma
 func (c *CompensateSettlement) same(e *Event) bool {
 	detail, err := e.Compensation()
 	return err == nil && e.Kind == EventCompensation && e.Principal == c.Caller.Principal &&
+		(detail.Operator == "" || detail.Operator == c.Caller.Name) &&
 		detail.Game == c.Game && detail.Settlement == c.Settlement && detail.Note == c.Note
 }

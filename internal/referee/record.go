@@ -26,6 +26,8 @@ type Record struct {
 	// Entries are what the log of finished games holds of the match, and what
 	// waits for it.
 	Entries []RecordedEntry
+	// Index are the rows by which the match is found otherwise than by its id.
+	Index []IndexRow
 	// Contradicted are the outages that paused the match and in which moves were made.
 	Contradicted []ContradictedOutage
 	Now          clock.Time // of the database, when it was read
@@ -42,6 +44,9 @@ type RecordedEntry struct {
 	// of Game.
 	Compensation bool
 }
+
+// IndexRow is a row of a table by which a match is found, in words.
+type IndexRow struct{ Table, Row string }
 
 // ContradictedOutage is an outage on record in which a replica took a move.
 type ContradictedOutage struct {

@@ -111,7 +111,7 @@ func recompensate(s *State, e *Event) (Decision, error) {
 		return Decision{}, err
 	}
 	c := &CompensateSettlement{Header: s.headerOf(e), Settlement: detail.Settlement, Note: detail.Note}
-	c.Game, c.Expected = detail.Game, s.Compensations.Seq+1
+	c.Game, c.Expected, c.Caller.Name = detail.Game, s.Compensations.Seq+1, detail.Operator
 	return Compensate(s, c, Env{Arrival: e.Time, Now: e.Time})
 }
 

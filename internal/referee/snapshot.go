@@ -2,21 +2,30 @@ package referee
 
 import (
 	"fmt"
+	"slices"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
 	"referee.example/internal/series"
 )
 
-// snapshotVersion is the first byte of a snapshot. An old binary refuses a
-// newer one, a new binary reads all older ones.
-const snapshotVersion = 1
+// The first byte of a snapshot is its version. An old binary refuses a newer one,
+// a new binary reads all older ones. Only a match that has compensations with
+// operators' names takes the newer: it is over, and the old binary plays the others.
+const (
+	snapshotVersion      = 1
+	namedSnapshotVersion = 2
+)
 
 // Snapshot encodes the match as one row of compact bytes. What never changes
 // comes first, so that consecutive snapshots share their beginning.
 func (s *State) Snapshot() []byte {
 	e := encoder{buf: make([]byte, 0, 1024)}
-	e.u8(snapshotVersion)
+	version := uint8(snapshotVersion)
+	if s.Compensations.named() {
+		version = namedSnapshotVersion
+	}
+	e.u8(version)
 	e.fixed(s.Rules.Hash[:])
 	e.str(s.Platform)
 	e.str(s.ExternalRef)
@@ -37,7 +46,7 @@ func (s *State) Snapshot() []byte {
 	}
 	e.fixed(s.Next.Commitment[:])
 	e.bytes(s.Next.Sealed)
-	e.compensations(s.Compensations)
+	e.compensations(s.Compensations, version)
 	e.game(s.Rules, &s.Game)
 	return e.buf
 }
@@ -61,7 +70,12 @@ func (d *decoder) past(seats int) (p PastGame) {
 	return p
 }
 
-func (e *encoder) compensations(log CompensationLog) {
+// named reports whether an operator's name is known.
+func (log CompensationLog) named() bool {
+	return slices.ContainsFunc(log.Entries, func(entry CompensationEntry) bool { return entry.Operator != "" })
+}
+
+func (e *encoder) compensations(log CompensationLog, version uint8) {
 	e.uint(uint64(log.Seq))
 	e.fixed(log.Head[:])
 	e.int(int64(log.Last))
@@ -71,16 +85,22 @@ func (e *encoder) compensations(log CompensationLog) {
 		e.uint(uint64(entry.Proposer))
 		e.bool(entry.Made)
 		e.str(entry.Note)
+		if version == namedSnapshotVersion {
+			e.str(entry.Operator)
+		}
 	}
 }
 
-func (d *decoder) compensations() (log CompensationLog) {
+func (d *decoder) compensations(version uint8) (log CompensationLog) {
 	log.Seq = int(d.uint())
 	log.Head = d.hash()
 	log.Last = clock.Time(d.int())
 	log.Entries = list(d, func() (entry CompensationEntry) {
 		entry.Game, entry.Proposer = int(d.uint()), int32(d.uint())
 		entry.Made, entry.Note = d.bool(), d.str()
+		if version == namedSnapshotVersion {
+			entry.Operator = d.str()
+		}
 		return entry
 	})
 	return log
@@ -156,8 +176,8 @@ func RulesetHash(snapshot []byte) (hash [32]byte, err error) {
 	if len(snapshot) < 1+len(hash) {
 		return hash, errCorrupt
 	}
-	if snapshot[0] != snapshotVersion {
-		return hash, fmt.Errorf("referee: snapshot of version %d, this binary reads %d", snapshot[0], snapshotVersion)
+	if snapshot[0] != snapshotVersion && snapshot[0] != namedSnapshotVersion {
+		return hash, fmt.Errorf("referee: snapshot of version %d, this binary reads up to %d", snapshot[0], namedSnapshotVersion)
 	}
 	copy(hash[:], snapshot[1:])
 	return hash, nil
@@ -196,7 +216,7 @@ func DecodeSnapshot(snapshot []byte, id ID, version int64, r *Rules) (*State, er
 	s.Past = list(&d, func() PastGame { return d.past(len(s.Players)) })
 	s.Next.Commitment = d.hash()
 	s.Next.Sealed = d.bytes()
-	s.Compensations = d.compensations()
+	s.Compensations = d.compensations(snapshot[0])
 	s.Game = d.game(r)
 	if err := d.end(); err != nil {
 		return nil, fmt.Errorf("snapshot of match %s: %w", id, err)

@@ -122,6 +122,7 @@ type CompensationLog struct {
 type CompensationEntry struct {
 	Game     int
 	Proposer int32
+	Operator string // the proposer's name; empty where the log has none
 	Made     bool
 	Note     string
 }

@@ -178,6 +178,6 @@ func (s *Server) caller(ctx context.Context) (referee.Caller, error) {
 	if err != nil {
 		return caller, fmt.Errorf("principal of the token: %w", err)
 	}
-	caller.Principal = id
+	caller.Principal, caller.Name = id, tokenOf(ctx).Name
 	return caller, nil
 }

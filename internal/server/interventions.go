@@ -108,6 +108,9 @@ func protoIntervention(i *referee.Intervention) (*refereev1.Intervention, error)
 		var d referee.Compensation
 		d, err = e.Compensation()
 		out.Note, out.CompensatedGame, out.SettlementId, out.Made = d.Note, uint32(d.Game), d.Settlement.String(), d.Made
+		if d.Operator != "" {
+			out.SubmittedBy = d.Operator // as hashed, whatever the table of principals says
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("detail of event %d of game %d of match %s: %w", e.Seq, e.Game, e.Match, err)

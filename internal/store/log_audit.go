@@ -94,7 +94,8 @@ type logAudit struct {
 }
 
 // AuditLog reads the whole log and tells a of every fault: of the tree, of entries
-// that are no ended game's, and of games and compensations without one entry.
+// that are no ended game's, of games and compensations without one entry, and of
+// interventions whose operator is not whom the log names.
 // progress is told after each page how many positions of how many are done. The
 // roles of auditors may do it.
 func (s *Store) AuditLog(ctx context.Context, a *tlog.Audit, progress func(done, of int64)) (AuditSummary, error) {
@@ -105,6 +106,9 @@ func (s *Store) AuditLog(ctx context.Context, a *tlog.Audit, progress func(done,
 	}
 	if err == nil {
 		err = run.queue(ctx)
+	}
+	if err == nil {
+		err = run.principals(ctx)
 	}
 	return run.AuditSummary, wrap("audit the log", err)
 }

@@ -138,10 +138,14 @@ func TestAGameThatComesLateIsTold(t *testing.T) {
 func (l *ledger) compensate(id referee.ID) {
 	l.t.Helper()
 	for principal := range int32(2) {
+		name := []string{"first operator", "second operator"}[principal]
+		number, err := l.Principal(l.t.Context(), name)
+		l.must(err)
 		s := l.load(id)
 		c := &referee.CompensateSettlement{Header: l.header(s, rules.NoSeat, false), Note: "wrong table",
 			Settlement: referee.SettlementID(id, 1, false)}
-		c.Game, c.Expected, c.Caller.Principal = 1, s.Compensations.Seq+1, principal+1
+		c.Game, c.Expected, c.Caller.Principal = 1, s.Compensations.Seq+1, number
+		c.Caller.Name = name
 		d, err := referee.Compensate(s, c, l.env(l.now()))
 		l.must(err)
 		if d.Refusal != nil {
@@ -177,6 +181,26 @@ func TestCompensationsAreLogged(t *testing.T) {
 	found, _ := l.audit()
 	if all := strings.Join(found, "\n"); !strings.Contains(all, "the compensation of game 1 of match "+second.String()) {
 		t.Errorf("found %q", found)
+	}
+}
+
+// TestTheAuditNamesOperators: the table of principals is outside of every hash.
+func TestTheAuditNamesOperators(t *testing.T) {
+	l := newLedger(t)
+	id := l.finish()
+	l.compensate(id)
+	l.step()
+	if found, _ := l.audit(); len(found) != 0 {
+		t.Errorf("as it was: %q", found)
+	}
+	l.owner(`UPDATE principals SET name = 'somebody else' WHERE name = 'second operator'`)
+	if found, _ := l.audit(); len(found) != 1 || !strings.Contains(found[0], `principals: expected "second operator" as principal`) ||
+		!strings.Contains(found[0], "event 2 of game 0 of match "+id.String()) {
+		t.Errorf("renamed: %q", found)
+	}
+	l.owner(`DELETE FROM principals WHERE name = 'somebody else'`)
+	if found, _ := l.audit(); len(found) != 1 || !strings.Contains(found[0], "principals: expected the name of principal") {
+		t.Errorf("removed: %q", found)
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Store) Record(ctx context.Context, id referee.ID) (*referee.Record, err
 		{"events", sqlRecordedEvents, read.events}, {"settlements", sqlRecordedSettlements, read.settlements},
 		{"settlement_lines", sqlRecordedLines, read.lines}, {"outages", sqlRecordedOutages, read.outages},
 		{"rulesets", sqlRecordedRuleset, read.ruleset}, {"principals", sqlRecordedPrincipals, read.principals},
-		{"log_entries", sqlRecordedEntries, read.entries},
+		{"log_entries", sqlRecordedEntries, read.entries}, {"interventions", sqlRecordedIndex, read.index},
 	} {
 		batch.Queue(part.query, uuid(id)).Query(func(rows pgx.Rows) error { return unreadable(part.table, part.read(rows)) })
 	}

@@ -9,29 +9,34 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ForkError means that a log has shown two trees of which neither is part of the
-// other. The two signed checkpoints prove it to anybody.
+// ForkError means that a log has signed two trees of one size. The two signed
+// checkpoints prove it to anybody.
 type ForkError struct{ Held, Shown Checkpoint }
 
 func (e *ForkError) Error() string {
-	return fmt.Sprintf("the log has forked: what it shows now, %d games with root %s, does not contain what was held, %d games with root %s",
+	return fmt.Sprintf("the log has forked: it has signed %d games with root %s, and held are %d games with root %s",
 		e.Shown.Size, e.Shown.Root, e.Held.Size, e.Held.Root)
 }
 
-// RollbackError means that a log shows fewer games than it had already signed.
-type RollbackError struct{ Held, Shown Checkpoint }
+// UnprovedError means that a checkpoint could not be shown to contain the one
+// held. It accuses nobody: whoever answers can leave the proof out or repeat an
+// old checkpoint without the log's key, and a promoted copy that is not confirmed
+// yet shows fewer games in good faith.
+type UnprovedError struct{ Held, Shown Checkpoint }
 
-func (e *RollbackError) Error() string {
-	return fmt.Sprintf("the log was rolled back: it shows %d games, and has signed %d before", e.Shown.Size, e.Held.Size)
+func (e *UnprovedError) Error() string {
+	return fmt.Sprintf("the checkpoint shown, %d games with root %s, could not be shown to contain what was held, %d games with root %s: "+
+		"the answer is wrong, or the log was changed; ask again, ask another replica", e.Shown.Size, e.Shown.Root, e.Held.Size, e.Held.Root)
 }
 
 // CheckConsistency returns nil if the checkpoint that a log shows contains the
-// one held before, as the proof (RFC 6962, section 2.1.2) shows; else a
-// *RollbackError or a *ForkError. Both checkpoints have been opened.
+// one held before, as the proof (RFC 6962, section 2.1.2) shows. It returns a
+// *ForkError if the two exclude each other whatever the proof, else an
+// *UnprovedError. Both checkpoints have been opened.
 func CheckConsistency(held, shown Checkpoint, proof []Hash) error {
 	switch {
 	case shown.Size < held.Size:
-		return &RollbackError{held, shown}
+		return &UnprovedError{held, shown}
 	case shown.Size == held.Size:
 		if shown.Root != held.Root {
 			return &ForkError{held, shown}
@@ -44,7 +49,7 @@ func CheckConsistency(held, shown Checkpoint, proof []Hash) error {
 		return nil
 	}
 	if err := tlog.CheckTree(proof, shown.Size, shown.Root, held.Size, held.Root); err != nil {
-		return &ForkError{held, shown}
+		return &UnprovedError{held, shown}
 	}
 	return nil
 }

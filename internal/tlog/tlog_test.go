@@ -256,20 +256,26 @@ func TestCheckConsistency(t *testing.T) {
 				}
 			}
 			err := CheckConsistency(Checkpoint{Tree: held}, Checkpoint{Tree: shown}, proof)
-			var rollback *RollbackError
-			if from > to != errors.As(err, &rollback) || from <= to && err != nil {
+			var unproved *UnprovedError
+			if from > to != errors.As(err, &unproved) || from <= to && err != nil {
 				t.Errorf("from %d to %d: %v", from, to, err)
 			}
 			forked := Checkpoint{Tree: held}
 			forked.Root[5] ^= 1
 			var fork *ForkError
-			if err := CheckConsistency(forked, Checkpoint{Tree: shown}, proof); from <= to && !errors.As(err, &fork) {
+			err = CheckConsistency(forked, Checkpoint{Tree: shown}, proof)
+			// No log signs an empty tree with another root than that.
+			excluded := from == to || from == 0
+			if errors.As(err, &fork) != excluded || errors.As(err, &unproved) == excluded {
 				t.Errorf("from %d to %d with another root: %v", from, to, err)
+			}
+			if err := CheckConsistency(Checkpoint{Tree: held}, Checkpoint{Tree: shown}, nil); 0 < from && from < to && !errors.As(err, &unproved) {
+				t.Errorf("from %d to %d without a proof: %v", from, to, err)
 			}
 			for i := range proof {
 				altered := append([]Hash{}, proof...)
 				altered[i][0] ^= 1
-				if err := CheckConsistency(Checkpoint{Tree: held}, Checkpoint{Tree: shown}, altered); from < to && !errors.As(err, &fork) {
+				if err := CheckConsistency(Checkpoint{Tree: held}, Checkpoint{Tree: shown}, altered); from < to && !errors.As(err, &unproved) {
 					t.Errorf("from %d to %d with an altered proof: %v", from, to, err)
 				}
 			}

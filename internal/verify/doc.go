@@ -28,7 +28,8 @@
 //   - the log of finished games: each ended game and each compensation that was
 //     made has one entry there, with its hash, whose leaf the last signed checkpoint
 //     contains, or waits to be entered. At the last event.
-//   - rows (of a store only): matches, games, participants, snapshot, version,
+//   - rows (of a store only): matches, games, participants, pairs, ended games, requests,
+//     references, interventions, principals, the feed of settlements, snapshot, version,
 //     deadline and settlements say what the log says. At event 0 of the game, or
 //     of game 0 for the match.
 //

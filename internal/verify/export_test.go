@@ -246,6 +246,7 @@ func TestAGameWithoutThoseBefore(t *testing.T) {
 
 func TestMalformedFiles(t *testing.T) {
 	t.Parallel()
+	first := linesOf(t)[0]
 	for name, line := range map[string]string{
 		"no JSON":         "x",
 		"other format":    `{"format":"referee.v2 game","match_id":"00000000-0000-0000-0000-000000000000","game":1,"ruleset":"","events":[],"hashes":[]}`,
@@ -257,7 +258,7 @@ func TestMalformedFiles(t *testing.T) {
 		"hash too short":  `{"format":"referee.v1 game","match_id":"00000000-0000-0000-0000-000000000000","game":1,"ruleset":"","events":[""],"hashes":["AA=="]}`,
 		"square too high": `{"format":"referee.v1 game","match_id":"00000000-0000-0000-0000-000000000000","game":1,"ruleset":"","events":[],"hashes":[],"openings":[{"seq":1,"square":256,"piece":1,"salt":"","proof":[]}]}`,
 	} {
-		_, _, err := verified([]byte("\n" + line + "\n"))
+		_, _, err := verified(fmt.Appendf(nil, "%s\n%s\n", first, line))
 		var format *FormatError
 		if !errors.As(err, &format) || format.Line != 2 {
 			t.Errorf("%s: %v", name, err)

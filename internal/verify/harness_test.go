@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -65,6 +66,9 @@ func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, comm
 		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben"},
 		Rules: r, Stake: 100, Balances: []int64{900, 900}, FirstSeat: rules.NoSeat, TableRef: "table 1",
 		Charges: series.Charges{Fee: 5, DisconnectionPenalty: 50},
+	}
+	if commit != nil {
+		c.ExternalRef = fmt.Sprintf("order %d", seed)
 	}
 	if r.FirstMover == referee.FirstMoverNamed {
 		c.FirstSeat = 1

@@ -58,6 +58,8 @@ func (c *checker) compensationInclusion(events []referee.Event) {
 	made := madeCompensation(events)
 	proof := c.match.CompensationsInclusion
 	switch {
+	case made == nil && proof != nil:
+		c.find(0, len(events), "inclusion", "none: only compensations that were made enter the log of finished games", "a proof")
 	case made == nil:
 	case proof == nil && c.log != nil && c.match.Exported:
 		c.find(0, made.Seq, "inclusion", "a proof that the log of finished games holds the compensation", "none")
@@ -67,6 +69,9 @@ func (c *checker) compensationInclusion(events []referee.Event) {
 	default:
 		for i := made.Seq - 1; i < len(events); i++ {
 			if _, err := proof.Check(tlog.Entry{Match: c.match.ID, Head: events[i].Hash}, c.log); err == nil {
+				if i+1 < len(events) {
+					c.note("compensations: the events after %d are not proved by the log of finished games", events[i].Seq)
+				}
 				return
 			}
 		}

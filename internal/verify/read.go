@@ -36,7 +36,7 @@ func (e *FormatError) Error() string {
 	if e.Key == "" {
 		return fmt.Sprintf("line %d: %s", e.Line, Shown(e.Problem))
 	}
-	return fmt.Sprintf("line %d: key %q: %s", e.Line, Shown(e.Key), Shown(e.Problem))
+	return fmt.Sprintf("line %d: key %s: %s", e.Line, quoted(e.Key), Shown(e.Problem))
 }
 
 // formatError puts a line to what is wrong in it.
@@ -54,12 +54,13 @@ func formatError(line int, err error) *FormatError {
 func Read(r io.Reader, each func(*Match) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), MaxLineBytes)
+	lines.Split(untilNewline)
 	var m *Match
 	number := 0
 	for lines.Scan() {
 		number++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
+			return &FormatError{Line: number, Problem: "blank"}
 		}
 		x, id, err := parseLine(lines.Bytes())
 		if err != nil {
@@ -89,6 +90,17 @@ func Read(r io.Reader, each func(*Match) error) error {
 	return each(m)
 }
 
+// untilNewline is bufio.ScanLines without its taking carriage returns away.
+func untilNewline(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if n := bytes.IndexByte(data, '\n'); n >= 0 {
+		return n + 1, data[:n], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
 func parseLine(line []byte) (*exportedGame, referee.ID, error) {
 	if err := strict(line); err != nil {
 		return nil, referee.ID{}, err
@@ -98,7 +110,7 @@ func parseLine(line []byte) (*exportedGame, referee.ID, error) {
 		return nil, referee.ID{}, decodeError(err)
 	}
 	if x.Format != Format {
-		return nil, referee.ID{}, &keyError{"format", fmt.Sprintf("%q, not %q", Shown(x.Format), Format)}
+		return nil, referee.ID{}, &keyError{"format", fmt.Sprintf("%s, not %q", quoted(x.Format), Format)}
 	}
 	id, err := parseID(x.MatchID)
 	if err != nil {
@@ -171,7 +183,7 @@ func (m *Match) add(x *exportedGame, line, length int) error {
 func parseID(text string) (id referee.ID, err error) {
 	digits, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	if err != nil || len(digits) != len(id) || referee.ID(digits).String() != text {
-		return id, fmt.Errorf("%q is not a UUID in lower case", Shown(text))
+		return id, fmt.Errorf("%s is not a UUID in lower case", quoted(text))
 	}
 	return referee.ID(digits), nil
 }

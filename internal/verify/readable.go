@@ -26,7 +26,7 @@ type Readable struct {
 	EndReason    uint8             `json:"end_reason"` // as numbered in the contract
 	Winners      []int             `json:"winners"`    // seats; none for a draw or a void game
 	Void         bool              `json:"void"`
-	SubmittedBy  map[string]string `json:"submitted_by,omitempty"` // names of principals, not in the log
+	SubmittedBy  map[string]string `json:"submitted_by,omitempty"` // names of principals; the log has those of compensations only
 	MatchStatus  uint8             `json:"match_status"`           // after the game
 	MatchWinners []int             `json:"match_winners"`
 }

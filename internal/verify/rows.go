@@ -26,6 +26,8 @@ func Record(r *referee.Record, logged *Logged) *Report {
 		c.logged(r, logged)
 	}
 	c.contradictedOutages(r)
+	c.principals(r)
+	c.index(r)
 	c.games(r)
 	c.createdColumns(r)
 	if c.state == nil {
@@ -213,12 +215,7 @@ func (c *checker) endColumns(w row, g *played, got *referee.RecordedGame) {
 	w.is("plies", end.Ply, got.Plies)
 	w.bytes("server_seed", *g.seed, got.ServerSeed)
 	w.bytes("head_hash", end.Hash, got.Head)
-	outcome, captures, gone := rules.Outcome{Reason: rules.EndMatchAbandoned, Void: true}, []int64(nil), rules.SeatSet(0)
-	if g.ended != nil {
-		outcome, captures, gone = g.ended.Outcome, g.ended.Captures, g.ended.Disconnected
-	} else if d, err := end.MatchEnd(); err == nil && d.Status == referee.MatchVoid {
-		outcome.Reason = rules.EndMatchVoided
-	}
+	outcome, captures, gone := g.outcome()
 	w.is("end_reason", outcome.Reason, got.Outcome.Reason)
 	w.is("winners", outcome.Winners, got.Outcome.Winners)
 	w.is("void", outcome.Void, got.Outcome.Void)
@@ -226,6 +223,18 @@ func (c *checker) endColumns(w row, g *played, got *referee.RecordedGame) {
 	w.is("last_ply", outcome.LastPly, got.Outcome.LastPly)
 	w.is("captures", captures, got.Captures)
 	w.is("disconnected", gone, got.Disconnected)
+}
+
+// outcome is what a game that has ended came to.
+func (g *played) outcome() (rules.Outcome, []int64, rules.SeatSet) {
+	if g.ended != nil {
+		return g.ended.Outcome, g.ended.Captures, g.ended.Disconnected
+	}
+	outcome := rules.Outcome{Reason: rules.EndMatchAbandoned, Void: true}
+	if d, err := g.events[len(g.events)-1].MatchEnd(); err == nil && d.Status == referee.MatchVoid {
+		outcome.Reason = rules.EndMatchVoided
+	}
+	return outcome, nil, 0
 }
 
 // compensationRows compares the settlements that reverse others with the

@@ -2,10 +2,14 @@ package verify
 
 import (
 	"bytes"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -27,39 +31,80 @@ type keyError struct{ key, problem string }
 
 func (e *keyError) Error() string { return e.problem }
 
-// shape is the keys that an object may have, and the shape of each one's value,
-// or of the elements if that is an array; nil for values without keys. Under the
-// key anyName stand those that are names themselves.
-type shape map[string]shape
+// shape is the keys that an object may have, and the shape of each one's value, or
+// of the elements if that is an array; nil for values without keys and any text.
+// Under the key anyName stand those that are names themselves.
+type shape struct {
+	keys map[string]*shape
+	// written refuses a text that is not in the one way to write its value.
+	written func(text []byte) error
+}
 
 const anyName = "*"
 
 var lineShape = shapeOf(reflect.TypeFor[exportedGame]())
 
-func shapeOf(t reflect.Type) shape {
+func shapeOf(t reflect.Type) *shape {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return &shape{written: isBase64}
+		}
 		return shapeOf(t.Elem())
 	case reflect.Map:
-		return shape{anyName: shapeOf(t.Elem())}
+		return &shape{keys: map[string]*shape{anyName: shapeOf(t.Elem())}}
 	case reflect.Struct:
-		s := shape{}
+		s := &shape{keys: map[string]*shape{}}
 		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			s[name] = shapeOf(t.Field(i).Type)
+			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			s.keys[name] = shapeOf(t.Field(i).Type)
+			if strings.Contains(options, "string") {
+				s.keys[name] = &shape{written: isDecimal}
+			}
 		}
 		return s
 	}
 	return nil
 }
 
+// isBase64 refuses what decoders let pass: line's ends, which they skip, bits that
+// are in no byte, and escapes.
+func isBase64(text []byte) error {
+	if bytes.ContainsAny(text, "\r\n") {
+		return errBase64
+	}
+	if _, err := base64.StdEncoding.Strict().DecodeString(string(text)); err != nil {
+		return errBase64
+	}
+	return nil
+}
+
+// isDecimal refuses numbers with a plus sign, with zeros before them and -0.
+func isDecimal(text []byte) error {
+	digits := bytes.TrimPrefix(text, []byte("-"))
+	switch {
+	case isName(digits), string(text) == "0":
+		return nil
+	}
+	return errDecimal
+}
+
+var (
+	errBase64  = errors.New("not base64 in the one way to write it")
+	errDecimal = errors.New("not a whole number in the one way to write it")
+)
+
 // strict refuses what package encoding/json lets pass, and other readers take
 // for something else: keys that are unknown, come twice or are written in another
-// case, null, numbers as -0, and text that isn't UTF-8. It is no parser: of what
+// case, null, numbers as -0, base64 and numbers that could be written otherwise,
+// halves of surrogate pairs, carriage returns, and text that isn't UTF-8. It is no parser: of what
 // is no JSON it may let anything pass.
 func strict(line []byte) error {
 	if !utf8.Valid(line) {
 		return &keyError{"", "not UTF-8"}
+	}
+	if bytes.IndexByte(line, '\r') >= 0 {
+		return &keyError{"", "a carriage return: lines end in a newline alone"}
 	}
 	s := scanner{line: line}
 	for s.at < len(line) {
@@ -80,10 +125,10 @@ type scanner struct {
 // level is an object or an array that has begun.
 type level struct {
 	object bool
-	shape  shape    // of the object, or of the array's elements
+	shape  *shape   // of the object, or of the array's elements
 	wants  bool     // a key comes next
 	keys   [][]byte // so far
-	value  shape    // of the last key
+	value  *shape   // of the last key
 	commas int
 }
 
@@ -113,7 +158,7 @@ func (s *scanner) step() error {
 }
 
 // shape is that of a value which begins here.
-func (s *scanner) shape() shape {
+func (s *scanner) shape() *shape {
 	if len(s.open) == 0 {
 		return lineShape
 	}
@@ -150,15 +195,19 @@ func (s *scanner) text() error {
 		}
 		s.at, ended = s.at+n+1, escapes%2 == 0
 	}
+	key := s.line[begin : s.at-1]
 	if len(s.open) == 0 || !s.open[len(s.open)-1].wants {
-		return nil
+		return s.value(key)
 	}
 	top := &s.open[len(s.open)-1]
-	key := s.line[begin : s.at-1]
 	top.keys, top.wants = append(top.keys, key), false
-	value, known := top.shape[string(key)]
-	if !known && isName(key) {
-		value, known = top.shape[anyName]
+	var value *shape
+	known := false
+	if top.shape != nil {
+		value, known = top.shape.keys[string(key)]
+		if !known && isName(key) {
+			value, known = top.shape.keys[anyName]
+		}
 	}
 	if top.value = value; !known || string(key) == anyName {
 		return &keyError{s.path(), "unknown key"}
@@ -166,10 +215,54 @@ func (s *scanner) text() error {
 	return nil
 }
 
+// value judges a text that is no key.
+func (s *scanner) value(text []byte) error {
+	if brokenPair(text) {
+		return &keyError{s.path(), "half of a surrogate pair, which is no character"}
+	}
+	if form := s.shape(); len(s.open) > 0 && form != nil && form.written != nil {
+		if err := form.written(text); err != nil {
+			return &keyError{s.path(), err.Error()}
+		}
+	}
+	return nil
+}
+
+// brokenPair reports whether a text has an escape of a surrogate without its
+// other half: readers take it for different characters, or refuse it.
+func brokenPair(text []byte) bool {
+	for high := rune(0); ; {
+		at := bytes.IndexByte(text, '\\')
+		if high != 0 && at != 0 || at < 0 || at+1 == len(text) {
+			return high != 0
+		}
+		text = text[at+1:]
+		unit := rune(0)
+		if len(text) >= 5 && text[0] == 'u' {
+			if n, err := strconv.ParseUint(string(text[1:5]), 16, 16); err == nil && utf16.IsSurrogate(rune(n)) {
+				unit = rune(n)
+			}
+		}
+		switch {
+		case high != 0 && utf16.DecodeRune(high, unit) == utf8.RuneError:
+			return true
+		case high != 0:
+			high = 0
+		case unit >= 0xdc00:
+			return true
+		default:
+			high = unit
+		}
+		if text = text[1:]; high != 0 || unit != 0 {
+			text = text[4:]
+		}
+	}
+}
+
 // isName reports whether a key is a number of a principal, in the one way to
 // write it.
 func isName(key []byte) bool {
-	return len(key) > 0 && len(bytes.Trim(key, "0123456789")) == 0
+	return len(key) > 0 && key[0] != '0' && len(bytes.Trim(key, "0123456789")) == 0
 }
 
 // close ends an object or an array.

@@ -50,7 +50,27 @@ var refusedAs = []struct{ name, from, to, key, problem string }{
 	{"negative compensations", `"game":1,`, `"game":1,"compensations":-1,`, "compensations", "less than none"},
 	{"amount that is no text", `"amount":"100"`, `"amount":100`, "", "string"},
 	{"amount beyond 64 bits", `"amount":"100"`, `"amount":"9223372036854775808"`, "settlement.lines.amount", "can't stand here"},
-	{"not base64", `"salt":"`, `"salt":"*`, "", "base64"},
+	{"not base64", `"salt":"`, `"salt":"*`, "openings.salt", "base64"},
+	{"line's end in base64", `"salt":"`, `"salt":"\n`, "openings.salt", "base64"},
+	{"carriage return in base64", `"salt":"`, `"salt":"\r`, "openings.salt", "base64"},
+	{"spare bits in base64", `"salt":"`, `"salt":"AB==","salt":"`, "openings.salt", "base64"},
+	{"escape in base64", `"hashes":["`, `"hashes":["\u0041`, "hashes", "base64"},
+	{"line's end in an event", `"events":["`, `"events":["\n`, "events", "base64"},
+	{"zero before an amount", `"amount":"100"`, `"amount":"0100"`, "settlement.lines.amount", "whole number"},
+	{"plus before an amount", `"amount":"100"`, `"amount":"+100"`, "settlement.lines.amount", "whole number"},
+	{"negative zero as text", `"amount":"100"`, `"amount":"-0"`, "settlement.lines.amount", "whole number"},
+	{"zero before a principal", `"submitted_by":{`, `"submitted_by":{"01":"x",`, "readable.submitted_by.01", "unknown key"},
+	{"half a pair", `"platform":"p"`, `"platform":"\ud800"`, "readable.platform", "surrogate"},
+	{"other half of a pair", `"platform":"p"`, `"platform":"\udc00"`, "readable.platform", "surrogate"},
+	{"halves in the wrong order", `"platform":"p"`, `"platform":"\ude00\ud83d"`, "readable.platform", "surrogate"},
+	{"two first halves", `"platform":"p"`, `"platform":"\ud83d\ud83d\ude00"`, "readable.platform", "surrogate"},
+	{"halves apart", `"platform":"p"`, `"platform":"\ud83d \ude00"`, "readable.platform", "surrogate"},
+	{"half before an escape", `"platform":"p"`, `"platform":"\ud83d\n"`, "readable.platform", "surrogate"},
+	{"half in a player", `"players":["`, `"players":["\uD83D`, "readable.players", "surrogate"},
+	{"carriage return at the end", `"match_winners":[]}}`, `"match_winners":[]}}` + "\r", "", "carriage return"},
+	{"carriage return within", `"game":1,`, `"game":1,` + "\r", "", "carriage return"},
+	{"blank line", `{"format"`, "\n" + `{"format"`, "", "blank"},
+	{"line of spaces", `{"format"`, " \t\n" + `{"format"`, "", "blank"},
 	{"nested too deep", `"game":1,`, `"game":[[[[1]]]],`, "game", "nested deeper"},
 	{"invalid UTF-8", `"platform":"p"`, "\"platform\":\"\xff\"", "", "not UTF-8"},
 	{"invalid UTF-8 in a key", `"platform":"p"`, "\"platform\":\"p\",\"\xc3\":1", "", "not UTF-8"},
@@ -67,7 +87,7 @@ func TestStrictReading(t *testing.T) {
 			t.Fatalf("%s: the vectors have no %s", c.name, c.from)
 		}
 		line := strings.Replace(first, c.from, c.to, 1)
-		_, _, err := verified([]byte("\n" + line + "\n"))
+		_, _, err := verified([]byte(first + "\n" + line + "\n"))
 		var format *FormatError
 		if !errors.As(err, &format) || format.Line != 2 || format.Key != c.key || !strings.Contains(format.Problem, c.problem) {
 			t.Errorf("%s: want key %q and %q, got %#v", c.name, c.key, c.problem, err)
@@ -85,13 +105,13 @@ func TestReadingLimits(t *testing.T) {
 		}
 		return fmt.Sprintf("%d: %s", format.Line, format.Problem)
 	}
-	blank := io.MultiReader(strings.NewReader("\n"), io.LimitReader(endless(' '), MaxLineBytes))
-	err := Read(blank, func(*Match) error { return nil })
+	second := io.MultiReader(bytes.NewReader(append(linesOf(t)[0], '\n')), io.LimitReader(endless(' '), MaxLineBytes))
+	err := Read(second, func(*Match) error { return nil })
 	if got, want := refusal(err), fmt.Sprintf("2: longer than %d bytes", MaxLineBytes); got != want {
 		t.Errorf("a line: %s", got)
 	}
-	if err := Read(io.LimitReader(endless(' '), MaxLineBytes-1), func(*Match) error { return nil }); err != nil {
-		t.Errorf("a line at the limit: %v", err)
+	if got := refusal(Read(io.LimitReader(endless(' '), MaxLineBytes-1), func(*Match) error { return nil })); got != "1: blank" {
+		t.Errorf("a line at the limit: %s", got)
 	}
 	elements := []byte(`[` + strings.Repeat("1,", maxElements-1) + `1]`)
 	if err := strict(elements); err != nil && strings.Contains(err.Error(), "elements") {
@@ -119,6 +139,36 @@ func TestReadingLimits(t *testing.T) {
 	}
 	if err := m.add(line, maxGames, 1); err == nil || !strings.Contains(err.Error(), "lines of one match") {
 		t.Errorf("a match of too many lines: %v", err)
+	}
+}
+
+// TestPairsOfSurrogates: whole ones are a character, and a backslash that is
+// escaped begins no escape.
+func TestPairsOfSurrogates(t *testing.T) {
+	t.Parallel()
+	for text, broken := range map[string]bool{
+		``: false, `a`: false, `\ud83d\ude00`: false, `\uD83D\uDE00\ud83d\ude00x`: false, `\\ud800`: false, `\\\\ud800\n`: false,
+		`\\\ud800`: true, `x\ud800`: true, `\ud800\u0041`: true, `\ud83d\ude00\ude00`: true, `\ud800\\udc00`: true,
+	} {
+		if brokenPair([]byte(text)) != broken {
+			t.Errorf("%s: %t", text, !broken)
+		}
+	}
+}
+
+// TestQuotesAreSaidOnce: what a refusal repeats stands in one pair of quotes.
+func TestQuotesAreSaidOnce(t *testing.T) {
+	t.Parallel()
+	line := string(linesOf(t)[0])
+	for change, want := range map[[2]string]string{
+		{`"format":"referee.v1 game"`, `"format":"\u001b[2J"`}: `line 1: key "format": "\x1b[2J", not "referee.v1 game"`,
+		{`"match_id":"`, `"match_id":"\u001b`}:                 `line 1: key "match_id": "\x1b`,
+		{`"game":1,`, "\"\u202e\":1,"}:                         `line 1: key "\u202e": unknown key`,
+	} {
+		_, _, err := verified([]byte(strings.Replace(line, change[0], change[1], 1) + "\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), `\\`) {
+			t.Errorf("%s: %v", change[1], err)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"bytes"
+
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 )
@@ -31,6 +33,60 @@ const (
 
 // rows are changes of everything that is stored beside the log.
 var rows = []tampering{
+	cell("intervention removed", `DELETE FROM interventions WHERE match_id = $1 AND seq = 2`, "interventions", 0),
+	cell("intervention of another kind", `UPDATE interventions SET kind = 20 WHERE match_id = $1 AND seq = 2`, "interventions", 0),
+	cell("intervention of another platform", `UPDATE interventions SET platform = 'q'`+ofMatch, "interventions", 0),
+	cell("intervention at another time", `UPDATE interventions SET event_time = event_time + interval '1 microsecond'`+ofMatch, "interventions", 0),
+	cell("intervention that nobody made", `INSERT INTO interventions (match_id, event_time, seq, game, kind, platform)
+		VALUES ($1, now(), 3, 1, 16, 'p')`, "interventions", 0),
+	cell("pair removed", `DELETE FROM pairs`+ofMatch, "pairs", 0),
+	cell("pair of others", `UPDATE pairs SET high_player_id = 'eve'`+ofMatch, "pairs", 0),
+	cell("ended game removed", `DELETE FROM ended_games`+ofGame1, "ended_games", 0),
+	cell("reason of an ended game", `UPDATE ended_games SET end_reason = 24`+ofGame1, "ended_games", 0),
+	cell("result of an ended game", `UPDATE ended_games SET result = 1 + result % 3`+ofGame1, "ended_games", 0),
+	cell("ended game added", `INSERT INTO ended_games (match_id, game, end_reason, result, platform) VALUES ($1, 99, 1, 1, 'p')`, "ended_games", 0),
+	cell("request removed", `DELETE FROM create_requests`+ofMatch, "create_requests", 0),
+	cell("request that made another match", `UPDATE create_requests SET match_id = gen_random_uuid()`+ofMatch, "create_requests", 0),
+	cell("content of the request", `UPDATE create_requests SET fingerprint = sha256(fingerprint)`+ofMatch, "create_requests", 0),
+	cell("reference removed", `DELETE FROM external_refs`+ofMatch, "external_refs", 0),
+	cell("reference to another match", `UPDATE external_refs SET match_id = gen_random_uuid()`+ofMatch, "external_refs", 0),
+	cell("settlement out of the feed", `DELETE FROM settlement_feed WHERE match_id = $1 AND NOT compensates`, "settlement_feed", 0),
+	cell("settlement in another's feed", `UPDATE settlement_feed SET platform = 'q'`+ofMatch, "settlement_feed", 0),
+	cell("settlement in the feed that nobody made", `INSERT INTO settlement_feed VALUES ('p', 999, $1, 99, false)`, "settlement_feed", 0),
+	cell("settlement queued again", `INSERT INTO settlement_queue SELECT match_id, game, compensates FROM settlements`+ofMatch, "settlement_feed", 0),
+	{"settlement out of the queue", func(a *archive) (*table, int, int, string) {
+		a.exec(`DELETE FROM settlement_queue`+ofMatch, pgID(a.other.state.ID))
+		return a.other, 0, 0, "settlement_feed"
+	}},
+	{"settlement in the queue that nobody made", func(a *archive) (*table, int, int, string) {
+		a.exec(`INSERT INTO settlement_queue VALUES ($1, 99, false)`, pgID(a.other.state.ID))
+		return a.other, 0, 0, "settlement_queue"
+	}},
+	{"principal renamed", func(a *archive) (*table, int, int, string) {
+		a.exec(`UPDATE principals SET name = 'somebody else' WHERE principal_id = 2`)
+		return a.whole, 0, 2, "principals"
+	}},
+	{"principals exchanged", func(a *archive) (*table, int, int, string) {
+		a.exec(`DELETE FROM principals`)
+		a.exec(`INSERT INTO principals OVERRIDING SYSTEM VALUE VALUES (2, 'arcade'), (1, 'operator')`)
+		return a.whole, 0, 1, "principals"
+	}},
+	{"principal removed", func(a *archive) (*table, int, int, string) {
+		a.exec(`DELETE FROM principals WHERE principal_id = 1`)
+		return a.running, 1, 1, "principals"
+	}},
+	{"operator renamed in the log, rehashed", func(a *archive) (*table, int, int, string) {
+		a.edit(a.whole, 0, 2, func(e *referee.Event) {
+			e.Detail = bytes.Replace(e.Detail, []byte("operator"), []byte("operatoR"), 1)
+		})
+		return a.whole, 0, 2, "principals"
+	}},
+	{"one operator by two numbers, rehashed", func(a *archive) (*table, int, int, string) {
+		a.edit(a.whole, 0, 2, func(e *referee.Event) {
+			e.Detail = bytes.Replace(e.Detail, append([]byte{8}, "operator"...), append([]byte{6}, "arcade"...), 1)
+		})
+		return a.whole, 0, 2, "event"
+	}},
 	settled("amount of a line", `UPDATE settlement_lines SET amount = amount + 1`+ofLine, "settlement.lines[0].amount"),
 	settled("payer and payee of a line", `UPDATE settlement_lines SET payer = payee, payee = payer`+ofLine, "settlement.lines[0].payee"),
 	settled("payee of a line", `UPDATE settlement_lines SET payee = 'eve'`+ofLine, "settlement.lines[0].payee"),

@@ -36,7 +36,8 @@ type archive struct {
 
 // tables are those that hold anything of a match.
 var tables = []string{"rulesets", "matches", "match_states", "games", "events", "settlements", "settlement_lines",
-	"participants", "outages", "finished_games", "made_compensations", "log_entries", "log_hashes", "log_head"}
+	"participants", "principals", "outages", "interventions", "pairs", "ended_games", "create_requests",
+	"external_refs", "settlement_queue", "settlement_feed", "settlement_heads", "finished_games", "made_compensations", "log_entries", "log_hashes", "log_head"}
 
 func newArchive(t *testing.T) *archive {
 	t.Helper()
@@ -51,9 +52,12 @@ func newArchive(t *testing.T) *archive {
 	t.Cleanup(func() { _ = a.owner.Close(t.Context()) })
 	a.exec(`SET session_replication_role = replica`)
 	a.exec(`SELECT ensure_events_partitions($1, 1)`, at2(t0))
+	a.exec(`INSERT INTO principals (name) VALUES ('arcade'), ('operator')`)
 	a.finals = newFinals(a)
 	a.whole = a.playWhole(1)
 	a.finals.old = a.finals.step(a)
+	_, _, err = a.store.SequenceSettlements(t.Context(), 100) // those that follow wait
+	a.must(err)
 	a.running, a.other = a.playRunning(2), a.playWhole(3)
 	a.finals.last = a.finals.step(a)
 	for _, table := range tables {
@@ -66,7 +70,7 @@ func newArchive(t *testing.T) *archive {
 func (a *archive) restore() {
 	for _, table := range tables {
 		a.exec(`DELETE FROM ` + table)
-		a.exec(`INSERT INTO ` + table + ` SELECT * FROM saved_` + table)
+		a.exec(`INSERT INTO ` + table + ` OVERRIDING SYSTEM VALUE SELECT * FROM saved_` + table)
 	}
 }
 
@@ -132,6 +136,7 @@ func (a *archive) playWhole(seed uint64) *table {
 		c := &referee.CompensateSettlement{Header: tb.header(rules.NoSeat, false), Note: "wrong table",
 			Settlement: referee.SettlementID(tb.state.ID, a.decided(tb), false)}
 		c.Game, c.Expected, c.Caller.Principal = a.decided(tb), int(principal)+1, principal+1
+		c.Caller.Name = []string{"arcade", "operator"}[principal]
 		if refusal := tb.keep(referee.Compensate(tb.state, c, tb.env())); refusal != nil {
 			a.t.Fatal(refusal)
 		}

@@ -252,6 +252,7 @@ func (c *checker) compensations() {
 	}
 	game := played{Game: &Game{Number: 0}, events: events}
 	c.rejudge(&game, referee.Hindsight{})
+	c.submitted(events)
 	c.compensationInclusion(events)
 }
 

@@ -46,11 +46,13 @@ func (e *SecondLeafError) Error() string {
 	return fmt.Sprintf("game %d of match %x is in the log twice, at positions %d and %d", e.Game, e.Match, e.First, e.Second)
 }
 
-// EntriesError means that the entries that a log serves are not those that it signed.
+// EntriesError means that the entries that were served are not those that the log
+// signed. Entries are not signed themselves: whoever answers can alter them.
 type EntriesError struct{ Shown, Served tlog.Tree }
 
 func (e *EntriesError) Error() string {
-	return fmt.Sprintf("the log's entries are not what it signed: %d of them make the root %s, signed is %s", e.Served.Size, e.Served.Root, e.Shown.Root)
+	return fmt.Sprintf("the entries served are not what the log signed: %d of them make the root %s, signed is %s; "+
+		"the answer is wrong, or the log was changed; ask again, ask another replica", e.Served.Size, e.Served.Root, e.Shown.Root)
 }
 
 var (
@@ -72,7 +74,7 @@ func (r *record) position() int64 { return int64(binary.BigEndian.Uint64(r[keyBy
 
 // follow fetches the entries that the file of games lacks of a tree, and keeps
 // them in it. A *SecondLeafError or *EntriesError leaves the file as it is; so does
-// a *tlog.RollbackError, if the file has more than the tree.
+// a *tlog.UnprovedError, if the file has more than the tree.
 func (w *Witness) follow(ctx context.Context, shown tlog.Checkpoint) error {
 	path := w.Games
 	edge, err := readEdge(path)
@@ -80,7 +82,7 @@ func (w *Witness) follow(ctx context.Context, shown tlog.Checkpoint) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if seen := edge.Tree(); seen.Size > shown.Size {
-		return &tlog.RollbackError{Held: tlog.Checkpoint{Tree: seen}, Shown: shown}
+		return &tlog.UnprovedError{Held: tlog.Checkpoint{Tree: seen}, Shown: shown}
 	}
 	for edge.Size() < shown.Size {
 		records, err := w.fetchGames(ctx, edge, min(shown.Size, edge.Size()+gamesAtOnce))
@@ -89,7 +91,7 @@ func (w *Witness) follow(ctx context.Context, shown tlog.Checkpoint) error {
 		}
 		next, err := merge(path, w.Games, edge, records)
 		if err = errors.Join(err, removeOther(path, w.Games)); err != nil {
-			return errors.Join(err, removeOther(next, ""))
+			return errors.Join(w.signed(ctx, edge, shown, err), removeOther(next, ""))
 		}
 		path = next
 	}
@@ -100,6 +102,24 @@ func (w *Witness) follow(ctx context.Context, shown tlog.Checkpoint) error {
 		return nil // nothing new
 	}
 	return os.Rename(path, w.Games)
+}
+
+// signed returns a *SecondLeafError only if the entries are those of the signed
+// tree, to whose end it reads on: else they accuse nobody.
+func (w *Witness) signed(ctx context.Context, edge *tlog.Frontier, shown tlog.Checkpoint, found error) error {
+	var second *SecondLeafError
+	if !errors.As(found, &second) {
+		return found
+	}
+	for edge.Size() < shown.Size {
+		if _, err := w.fetchGames(ctx, edge, min(shown.Size, edge.Size()+gamesAtOnce)); err != nil {
+			return err
+		}
+	}
+	if served := edge.Tree(); served.Root != shown.Root {
+		return &EntriesError{shown.Tree, served}
+	}
+	return found
 }
 
 // removeOther removes a file of an earlier round, unless it is the witness's own.

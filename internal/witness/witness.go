@@ -24,11 +24,12 @@ import (
 // ErrBusy means that another witness is at work on the file.
 var ErrBusy = errors.New("another witness is at work on this file")
 
-// The files beside the witness's own that keep a checkpoint which contradicts
-// it: the two together prove the log's fault.
+// The files beside the witness's own. That of a fork keeps the first checkpoint
+// which contradicts it: the two together prove the log's fault. The other keeps the
+// last that could not be shown to contain it, to ask about elsewhere: it proves nothing.
 const (
 	forkSuffix     = ".fork"
-	rollbackSuffix = ".rollback"
+	unprovedSuffix = ".unproved"
 )
 
 // Witness is who watches which log.
@@ -43,9 +44,10 @@ type Witness struct {
 }
 
 // Update fetches the log's checkpoint, checks it against the one in the file,
-// cosigns it and keeps it there. A *tlog.ForkError or *tlog.RollbackError, and with
-// Games a *SecondLeafError or *EntriesError, leaves the files as they are and the
-// offending checkpoint beside them. Other errors say
+// cosigns it and keeps it there. An error leaves the files as they are. A
+// *tlog.ForkError, and with Games a *SecondLeafError, proves a fault of the log, and
+// keeps the offending checkpoint beside them; a *tlog.UnprovedError keeps it too, and
+// like an *EntriesError says that the answer or the log is wrong and not which. Other errors say
 // nothing about the log, but for tlog.ErrCheckpoint: what came was not signed by
 // it, or the file isn't.
 func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, error) {
@@ -63,12 +65,10 @@ func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, e
 		return tlog.Checkpoint{}, err
 	}
 	if err := tlog.CheckConsistency(held, shown, proof); err != nil {
-		suffix := forkSuffix
-		var rollback *tlog.RollbackError
-		if errors.As(err, &rollback) {
-			suffix = rollbackSuffix
+		if !Contradicts(err) {
+			return tlog.Checkpoint{}, errors.Join(err, replace(w.File+unprovedSuffix, shown.Note))
 		}
-		return tlog.Checkpoint{}, errors.Join(err, keepEvidence(w.File+suffix, shown))
+		return tlog.Checkpoint{}, errors.Join(err, keepEvidence(w.File+forkSuffix, shown))
 	}
 	if w.Games != "" {
 		if err := w.followed(ctx, shown); err != nil {
@@ -86,24 +86,18 @@ func (w *Witness) Update(ctx context.Context, now time.Time) (tlog.Checkpoint, e
 // contradict.
 func (w *Witness) followed(ctx context.Context, shown tlog.Checkpoint) error {
 	err := w.follow(ctx, shown)
-	var rollback *tlog.RollbackError
-	switch {
-	case errors.As(err, &rollback):
-		return errors.Join(err, keepEvidence(w.File+rollbackSuffix, shown))
-	case Contradicts(err):
+	if Contradicts(err) {
 		return errors.Join(err, keepEvidence(w.File+secondSuffix, shown))
 	}
 	return err
 }
 
-// Contradicts reports whether an error of Update is a fault of the log, of which
-// the kept checkpoint is the evidence.
+// Contradicts reports whether an error of Update is a fault of the log: what it
+// signed excludes itself, whoever answered. The kept checkpoint is the evidence.
 func Contradicts(err error) bool {
 	var fork *tlog.ForkError
-	var rollback *tlog.RollbackError
 	var second *SecondLeafError
-	var entries *EntriesError
-	return errors.As(err, &fork) || errors.As(err, &rollback) || errors.As(err, &second) || errors.As(err, &entries)
+	return errors.As(err, &fork) || errors.As(err, &second)
 }
 
 // held returns the checkpoint in the file; that of the empty tree if there is

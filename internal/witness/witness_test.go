@@ -27,6 +27,7 @@ type house struct {
 	hashes []tlog.Hash
 	size   int64
 	asked  int
+	garble func(proof [][]byte) [][]byte // nil for none
 }
 
 func (h *house) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -70,6 +71,9 @@ func (h *house) GetCheckpoint(_ context.Context, r *refereev1.GetCheckpointReque
 		for _, hash := range proof {
 			answer.ConsistencyProof = append(answer.ConsistencyProof, hash[:])
 		}
+	}
+	if h.garble != nil && answer.ConsistencyProof != nil {
+		answer.ConsistencyProof = h.garble(answer.ConsistencyProof)
 	}
 	return answer, nil
 }
@@ -137,15 +141,21 @@ func TestWitnessFollowsALog(t *testing.T) {
 	}
 }
 
-func TestWitnessFindsForksAndRollbacks(t *testing.T) {
+// TestWitnessAccusesOnlyOfForks: what a log signed must exclude itself. Whoever
+// answers without its key can withhold or garble a proof and repeat what is old.
+func TestWitnessAccusesOnlyOfForks(t *testing.T) {
 	for name, test := range map[string]struct {
-		games int // that the dishonest log shows in place of 5
-		fork  bool
+		word   string
+		games  int // that are shown in place of 5
+		garble func([][]byte) [][]byte
+		fork   bool
 	}{
-		"rolled back":            {3, false},
-		"rolled back to nothing": {0, false},
-		"another of that size":   {5, true},
-		"grown from another":     {9, true},
+		"another of that size": {"altered", 5, nil, true},
+		"an older one":         {"honest", 3, nil, false},
+		"an empty one":         {"honest", 0, nil, false},
+		"grown from another":   {"altered", 9, nil, false},
+		"without a proof":      {"honest", 9, func([][]byte) [][]byte { return nil }, false},
+		"with another proof":   {"honest", 9, func(p [][]byte) [][]byte { p[0][0] ^= 1; return p }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, h, _ := newWitness(t)
@@ -154,28 +164,31 @@ func TestWitnessFindsForksAndRollbacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := read(t, w.File)
-			word, evidence := "honest", w.File+rollbackSuffix
+			evidence, other := w.File+unprovedSuffix, w.File+forkSuffix
 			if test.fork {
-				word, evidence = "altered", w.File+forkSuffix
+				evidence, other = other, evidence
 			}
-			h.hashes, h.size = nil, 0
-			h.log(word, test.games)
+			h.hashes, h.size, h.garble = nil, 0, test.garble
+			h.log(test.word, test.games)
 			for range 2 {
 				_, err := w.Update(t.Context(), noon)
 				var fork *gamelog.ForkError
-				var rollback *gamelog.RollbackError
-				if errors.As(err, &fork) != test.fork || errors.As(err, &rollback) == test.fork {
+				var unproved *gamelog.UnprovedError
+				if errors.As(err, &fork) != test.fork || errors.As(err, &unproved) == test.fork || Contradicts(err) != test.fork {
 					t.Errorf("error %v", err)
 				}
 			}
 			if read(t, w.File) != held {
 				t.Error("the file was changed")
 			}
+			if _, err := os.Stat(other); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is there: %v", other, err)
+			}
 			shown, err := gamelog.OpenCheckpoint(read(t, evidence), w.Log)
 			if err != nil || shown.Size != int64(test.games) {
 				t.Errorf("the evidence is of %d games, %v", shown.Size, err)
 			}
-			h.hashes, h.size = nil, 0
+			h.hashes, h.size, h.garble = nil, 0, nil
 			h.log("honest", 7)
 			if _, err := w.Update(t.Context(), noon); err != nil {
 				t.Errorf("the honest log again: %v", err)
