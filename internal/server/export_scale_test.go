@@ -105,7 +105,7 @@ func TestExportNeedsConstantMemory(t *testing.T) {
 	r.fill(52_000)
 	long, longBytes := r.largestHeap()
 	t.Logf("%d bytes of export: %d bytes live; %d: %d", shortBytes, short, longBytes, long)
-	if longBytes < 9*shortBytes || longBytes < 8<<20 {
+	if longBytes < 7*shortBytes || longBytes < 8<<20 {
 		t.Fatalf("the long export has %d bytes, the short one %d", longBytes, shortBytes)
 	}
 	if long > short+5<<20 {

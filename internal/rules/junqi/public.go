@@ -64,6 +64,8 @@ func (g *Game) encounterFits(s *State, a rules.Action, d *Disclosure) bool {
 		return false
 	case d.Flag && (!defenderGone || !may(target, Flag) || d.Verdict == BothGone && g.carries):
 		return false
+	case d.Flag && g.flagElsewhere(s, SideOf(target), a.To):
+		return false
 	case d.Shown != rules.NoPiece && (!g.rules.EngineerScouts || d.Verdict != DefenderWon || !may(mover, Engineer) ||
 		!g.isPiece(d.Shown) || SideOf(d.Shown) != SideOf(target) || !may(target, RankOf(d.Shown))):
 		return false
@@ -76,6 +78,16 @@ func (g *Game) encounterFits(s *State, a rules.Action, d *Disclosure) bool {
 		}
 	}
 	return true
+}
+
+// flagElsewhere reports whether everybody knows that a side's flag is not on the
+// stop: it lies open on another one, or is being carried.
+func (g *Game) flagElsewhere(s *State, side Side, stop rules.Square) bool {
+	if g.carries && s.carried[side&1] != notCarried {
+		return true
+	}
+	at := g.flagStop(s, nil, side)
+	return at != rules.NoSquare && at != stop
 }
 
 // flagFits judges what was disclosed of one side's flag, where its marshal may have

@@ -2,6 +2,7 @@ package junqi
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"referee.example/internal/rules"
@@ -28,7 +29,8 @@ func TestDisclosures(t *testing.T) {
 		{"scouts", dark, "G2-H2", Disclosure{Verdict: AttackerWon}, false},
 		{"scouts", dark, "G2-H2", Disclosure{Flag: true}, false},
 		// Flags.
-		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, true},
+		{"scouts", strings.Replace(dark, "tF", "t?", 1), "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, true},
+		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: DefenderWon, Flag: true}, false},
 		{"scouts", dark, "G2-F3", Disclosure{Verdict: AttackerWon, Flag: true}, false},
 		{"flag_carry_home", dark, "G2-F2", Disclosure{Verdict: BothGone, Flag: true}, false},
