@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +109,7 @@ func TestTLS(t *testing.T) {
 	strangers.issue(t, "stranger", at("stranger.crt"), at("stranger.key"))
 	write(t, at("clients.pem"), clients.pem())
 	tt.config.TLSCertFile, tt.config.TLSKeyFile, tt.config.TLSClientCAFile = at("server.crt"), at("server.key"), at("clients.pem")
+	tt.config.HTTPListen = "127.0.0.1:0"
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	defer a.Stop()
 
@@ -144,6 +146,15 @@ func TestTLS(t *testing.T) {
 	}
 	if got := status.Code(call(insecure.NewCredentials())); got != codes.Unavailable {
 		t.Errorf("in the clear: %v", got)
+	}
+
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: with("client")}}
+	if status, body := get(t, web, "https://"+a.HTTPAddr()+"/healthz"); status != http.StatusOK {
+		t.Errorf("the HTTP port answers %d: %s", status, body)
+	}
+	web.CloseIdleConnections()
+	if _, err := tls.Dial("tcp", a.HTTPAddr(), &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS12}); err == nil {
+		t.Error("the HTTP port takes a client without a certificate")
 	}
 
 	seen := func() string {

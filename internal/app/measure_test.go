@@ -58,6 +58,25 @@ func exposed(t *testing.T, handler http.Handler) (names []string, text string) {
 	return names, string(content)
 }
 
+// get asks an HTTP port.
+func get(t *testing.T, client *http.Client, url string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
 // TestMetrics compares what a replica exposes after a played move with the list of
 // metrics, and the dashboard and the alerts with what is exposed.
 func TestMetrics(t *testing.T) {
