@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	overloadFor    = flag.Duration("overload-for", 2*time.Second, "how long each part of TestOverload takes")
+	overloadFor    = flag.Duration("overload-for", time.Second, "how long each part of TestOverload takes")
 	overloadTimes  = flag.Float64("overload-times", 4, "how many times the capacity is asked for")
 	overloadStrict = flag.Bool("overload-strict", false, "whether calls that are answered too late fail the test")
 	overloadTables = flag.Int("overload-tables", 400, "games that are played at once")

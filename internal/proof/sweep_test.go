@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	sweepGames   = flag.Int("sweep-games", 1000, "games that run out at once in TestSweepAtScale")
+	sweepGames   = flag.Int("sweep-games", 400, "games that run out at once in TestSweepAtScale")
 	sweepWindow  = flag.Duration("sweep-window", 3*time.Second, "how long they take to run out")
 	sweepPrepare = flag.Duration("sweep-prepare", 12*time.Second, "how long it may take to start them all")
 	sweepWithin  = flag.Duration("sweep-within", 0, "the longest that may pass after a grace; 0 for any")

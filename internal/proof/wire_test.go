@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	hostileCalls = flag.Int("hostile-calls", 2000, "calls of TestHostileWire")
+	hostileCalls = flag.Int("hostile-calls", 600, "calls of TestHostileWire")
 	hostileSeed  = flag.Uint64("hostile-seed", 1, "seed of what they are")
 	idleConns    = flag.Int("idle-conns", 1000, "connections that TestIdleConnections holds")
 )

@@ -77,6 +77,7 @@ var broken = []struct {
 	patches []patch
 	habits  simulate.Habits
 	rates   simulate.Rates
+	matches int // 6 if none are told
 	// promises are those of which at least one must be found broken.
 	promises []string
 }{
@@ -195,12 +196,13 @@ var broken = []struct {
 			{"migrations/000004_settlement_feed.up.sql", "    INSERT INTO settlement_queue (match_id, game, compensates) VALUES (NEW.match_id, NEW.game, NEW.compensates);\n", `
 	INSERT INTO settlement_feed (platform, position, match_id, game, compensates)
 	SELECT platform, nextval('feed_positions'), NEW.match_id, NEW.game, NEW.compensates FROM matches WHERE match_id = NEW.match_id;
-	PERFORM pg_sleep(random() / 3);
+	PERFORM pg_sleep(random());
 `, 1},
 			{"internal/store/feed.go", "SELECT h.platform, h.position FROM unnest($1::text[]) AS w (platform) JOIN settlement_heads h ON h.platform = w.platform",
 				"SELECT platform, max(position) FROM settlement_feed WHERE platform = ANY ($1::text[]) GROUP BY platform", 1},
 		},
 		habits:   simulate.Habits{MostPlies: 8},
+		matches:  30, // of some settlements two have to overtake each other
 		promises: []string{check.Streams},
 	},
 }
@@ -210,8 +212,9 @@ var broken = []struct {
 func TestBrokenBuildsAreCaught(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {
+			matches := max(b.matches, 6)
 			o := simulate.Options{
-				Seed: 1, Matches: 6, Batch: 6, Replicas: 2, Tables: 6, Rates: b.rates, Binary: build(t, b.patches...),
+				Seed: 1, Matches: matches, Batch: matches, Replicas: 2, Tables: 6, Rates: b.rates, Binary: build(t, b.patches...),
 				Dir: t.TempDir(), Patience: 10 * time.Second, Habits: b.habits,
 			}
 			report, err := simulate.Run(t.Context(), o)
