@@ -27,7 +27,7 @@ func TestSimulation(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "simulate", "--seed", "6", "--matches", "36", "--dir", state,
-		"--faults", "kill=500,crash=5000,pause=1500,cut=800,lose=600,lag=1500,freeze=1500")
+		"--faults", "kill=500,crash=1000,pause=1500,cut=800,lose=600,lag=1500,freeze=1500")
 	output, err := cmd.CombinedOutput()
 	t.Logf("%s", output)
 	if err != nil {
