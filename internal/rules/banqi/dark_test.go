@@ -18,7 +18,7 @@ type darkAttack struct {
 
 var darkAttacks = []darkAttack{
 	{MannerCapture, "---g/----/----/----/----/----/-X--/RX-P", "---g/----/----/----/----/----/----/RX-P", "b1", BlackGeneral},
-	{MannerJump, "---g/----/----/----/----/XXX-/P---/C--P", "---g/----/----/----/----/X---/P---/C--P", "a3", BlackGeneral},
+	{MannerJump, "---g/----/----/----/----/XXXX/P---/C--P", "---g/----/----/----/----/X---/P---/C--P", "a3", BlackGeneral},
 	{MannerRush, "---g/----/----/----/X--X/----/----/R--P", "---g/----/----/----/X---/----/----/R--P", "a4", BlackGeneral},
 	// The diagonal takes every rank: nothing is too strong.
 	{MannerDiagonal, "---g/----/----/----/----/--X-/-X--/N--P", "---g/----/----/----/----/----/-X--/N--P", "b2", rules.NoPiece},
