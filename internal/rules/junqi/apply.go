@@ -125,7 +125,7 @@ func (g *Game) Apply(s *State, c Change, d Disclosure) (Effect, error) {
 	}
 	next := *s
 	e := g.make(&next, c, d)
-	if !g.stuckFits(&next, d.Stuck) {
+	if (d.Shown != rules.NoPiece || d.Fallen != 0) && g.overdealt(&next) || !g.stuckFits(&next, d.Stuck) {
 		return Effect{}, ErrDisclosure
 	}
 	e.Stuck = d.Stuck

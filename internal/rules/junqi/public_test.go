@@ -12,6 +12,7 @@ import (
 // position it is clear to everybody why.
 func TestDisclosures(t *testing.T) {
 	const dark = "A1=t?,A4=t?,B4=tF,E2=b?,F1=t?,F2=t?,F3=t4,G1=b4,G2=b?,L1=b?,L4=b? seat=0"
+	hiddenFlag := strings.Replace(dark, "tF", "t?", 1)
 	for _, c := range []struct {
 		rules, position, action string
 		told                    Disclosure
@@ -29,7 +30,7 @@ func TestDisclosures(t *testing.T) {
 		{"scouts", dark, "G2-H2", Disclosure{Verdict: AttackerWon}, false},
 		{"scouts", dark, "G2-H2", Disclosure{Flag: true}, false},
 		// Flags.
-		{"scouts", strings.Replace(dark, "tF", "t?", 1), "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, true},
+		{"scouts", hiddenFlag, "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, true},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Flag: true}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: DefenderWon, Flag: true}, false},
 		{"scouts", dark, "G2-F3", Disclosure{Verdict: AttackerWon, Flag: true}, false},
@@ -43,12 +44,12 @@ func TestDisclosures(t *testing.T) {
 		{"junqi-dark-contest-2012", dark, "G2-F2", Disclosure{Verdict: DefenderWon, Shown: PieceOf(1, Captain)}, false},
 		{"scouts", dark, "G1-G3", Disclosure{Verdict: DefenderWon}, false},
 		// A fallen marshal's flag.
-		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 1}}, true},
+		{"scouts", hiddenFlag, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 1}}, true},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 19}}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 28}}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 1, FlagAt: [4]rules.Square{56}}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: DefenderWon, Fallen: 1, FlagAt: [4]rules.Square{56}}, true},
-		{"scouts", dark, "G2-F2", Disclosure{Verdict: BothGone, Fallen: 3, FlagAt: [4]rules.Square{56, 1}}, true},
+		{"scouts", hiddenFlag, "G2-F2", Disclosure{Verdict: BothGone, Fallen: 3, FlagAt: [4]rules.Square{56, 1}}, true},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: BothGone, Fallen: 3, FlagAt: [4]rules.Square{32, 1}}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: DefenderWon, Fallen: 1, FlagAt: [4]rules.Square{1}}, false},
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, FlagAt: [4]rules.Square{1: 1}}, false},
@@ -56,6 +57,11 @@ func TestDisclosures(t *testing.T) {
 		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 16}, false},
 		{"scouts", dark, "G2-F3", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 1}}, false},
 		{"bounce", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 1}}, false},
+		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 1}}, false},
+		{"scouts", dark, "G2-F2", Disclosure{Verdict: AttackerWon, Fallen: 2, FlagAt: [4]rules.Square{1: 9}}, true},
+		// No more of a rank than a side has.
+		{"scouts", "A1=t3,A4=t3,B4=t?,F2=t?,G2=b?,L1=b? seat=0", "G2-F2", Disclosure{Verdict: DefenderWon, Shown: PieceOf(1, Captain)}, true},
+		{"scouts", "A1=t3,A4=t3,B4=t3,F2=t?,G2=b?,L1=b? seat=0", "G2-F2", Disclosure{Verdict: DefenderWon, Shown: PieceOf(1, Captain)}, false},
 		// Who is stuck.
 		{"scouts", dark, "G2-H2", Disclosure{Stuck: 2}, true},
 		{"scouts", dark, "G2-H2", Disclosure{Stuck: 3}, true},

@@ -20,7 +20,6 @@ func (g *Game) validate(s *State) error {
 }
 
 func (g *Game) validateBoard(s *State) (part, reason string) {
-	var count [codes]uint8
 	for stop := range s.occupied().all {
 		p := s.at[stop]
 		name := g.SquareName(stop)
@@ -34,21 +33,16 @@ func (g *Game) validateBoard(s *State) (part, reason string) {
 		case p != FaceDown && (int(SideOf(p)) >= len(g.board.sides) || !isHidden(p) && !known(p)):
 			return name, "no such piece"
 		}
-		if p != FaceDown {
-			count[p]++
-		}
+	}
+	if g.overdealt(s) {
+		return "board", "more of a rank than a side has"
 	}
 	total := s.down.len()
 	for side := range g.board.sides {
-		n := 0
-		for rank := Engineer; rank <= Flag; rank++ {
-			of := int(count[PieceOf(Side(side), rank)]) + int(s.captured[side&1][rank])
-			if of > int(deckCount[rank]) {
-				return "board", "more of a rank than a side has"
-			}
-			n += of
+		n := s.own[side].len()
+		for _, lost := range s.captured[side&1] {
+			n += int(lost)
 		}
-		n += int(count[Hidden(Side(side))])
 		if n > perSide {
 			return "board", "more pieces than a side has"
 		}
@@ -58,6 +52,25 @@ func (g *Game) validateBoard(s *State) (part, reason string) {
 		return "board", "more pieces than the game has"
 	}
 	return "", ""
+}
+
+// overdealt reports whether more pieces of a rank are shown, on the board or lost,
+// than a side begins with.
+func (g *Game) overdealt(s *State) bool {
+	var count [codes]uint8
+	for stop := range s.occupied().all {
+		if p := s.at[stop]; known(p) {
+			count[p]++
+		}
+	}
+	for side := range g.board.sides {
+		for rank := Engineer; rank <= Flag; rank++ {
+			if count[PieceOf(Side(side), rank)]+s.captured[side&1][rank] > deckCount[rank] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (g *Game) validateOrigins(s *State) (part, reason string) {
