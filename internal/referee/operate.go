@@ -46,12 +46,19 @@ func (c *CreateMatch) detail(commitment [32]byte) Created {
 }
 
 // Seats returns how many players a match under the ruleset has.
-func (r *Rules) Seats() int { return 2 }
+func (r *Rules) Seats() int {
+	if r.army != nil {
+		return r.army.Seats()
+	}
+	return 2
+}
 
 // check refuses a match that could not be played or paid.
 func (c *CreateMatch) check() *Refusal {
 	seats := c.Rules.Seats()
 	switch {
+	case c.Rules.army != nil:
+		return InvalidField("ruleset", "must be of dark chess: no match of army chess is played yet")
 	case len(c.Players) != seats:
 		return InvalidField("player_ids", "must be %d", seats)
 	case len(c.Balances) != seats:

@@ -116,6 +116,9 @@ type Judgement struct {
 // Judge judges an action in a position given as text. A state or a turned
 // piece that can't be is an InvalidField refusal.
 func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.Piece) (Judgement, error) {
+	if r.game == nil {
+		return Judgement{}, InvalidField("rules", "must be of dark chess")
+	}
 	position, err := r.game.ParseState(text)
 	if err != nil {
 		return Judgement{}, InvalidField("state", "%s", err)
