@@ -10,15 +10,21 @@ import (
 
 // ValidateAction judges an action in a position that the caller keeps.
 func (s *rulesService) ValidateAction(_ context.Context, r *refereev1.ValidateActionRequest) (*refereev1.ValidateActionResponse, error) {
+	compiled, err := s.rulesOf(r.GetRulesetId(), r.GetRuleset())
+	if err != nil {
+		return nil, err
+	}
+	if g := compiled.ArmyGame(); g != nil {
+		return validateArmyChess(g, r)
+	}
 	var c check
 	state := c.text("state", r.GetState(), 1, maxStateBytes)
 	action, turned := c.action(r.GetAction()), c.piece("turned", r.GetTurned())
 	seat := c.optionalSeat("seat", r.Seat)
-	if err := c.err(); err != nil {
-		return nil, err
+	if r.GetChange() != "" {
+		c.refuse("change", "must be empty: it is of army chess")
 	}
-	compiled, err := s.rulesOf(r.GetRulesetId(), r.GetRuleset())
-	if err != nil {
+	if err := c.err(); err != nil {
 		return nil, err
 	}
 	j, err := referee.Judge(compiled, state, seat, action, turned)
