@@ -76,6 +76,20 @@ type Event struct {
 	Hash             [32]byte
 }
 
+// onBoard reports whether events of the kind change the board.
+func onBoard(k EventKind) bool { return k == EventPly || k == EventServerPly }
+
+// change is what the event does to the board.
+func (e *Event) change() change { return change{kind: e.Kind, action: e.Action} }
+
+// turnedSquare is the square of the piece that the event turned, if it did.
+func (e *Event) turnedSquare() rules.Square {
+	if e.Action.Kind == rules.ActionFlip {
+		return e.Action.From
+	}
+	return e.Action.To
+}
+
 // Limits of the free parts of an event.
 const (
 	MaxClientHashBytes = 32
@@ -309,7 +323,7 @@ func greatMerit() []byte { return Small{Number: featGreatMerit}.encode() }
 // (小兵立大功): the player's last soldier took the enemy general, under a ruleset
 // that records feats (dark chess rules, section 2).
 func (e *Event) GreatMerit() bool {
-	return (e.Kind == EventPly || e.Kind == EventServerPly) && bytes.Equal(e.Detail, greatMerit())
+	return onBoard(e.Kind) && bytes.Equal(e.Detail, greatMerit())
 }
 
 // Compensation is the detail of EventCompensation.

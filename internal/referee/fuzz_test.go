@@ -25,8 +25,8 @@ func FuzzParseRules(f *testing.F) {
 		if sections := r.InWords(); len(sections[0].Lines) == 0 {
 			t.Fatal("a board without words")
 		}
-		start := r.game.Start(0)
-		if len(r.game.List(&start, nil)) != 32 {
+		start := r.family.start(0)
+		if len(r.family.list(&start, hidden{})) != 32 {
 			t.Fatal("a game can't begin")
 		}
 	})

@@ -113,13 +113,13 @@ type Rules struct {
 	Ruleset
 	Content []byte   // the canonical JSON that is stored
 	Hash    [32]byte // SHA-256 of Content
-	game    *banqi.Game
+	family  family
 }
 
 // CheckRecord replays a text record under the rules and compares its result with
 // theirs. It returns a *banqi.RecordError for one that they contradict.
 func (r *Rules) CheckRecord(record *banqi.Record) (banqi.RecordVerdict, error) {
-	return r.game.CheckRecord(record)
+	return r.family.(*darkChess).CheckRecord(record)
 }
 
 // RulesetError lists what is wrong with a ruleset.
@@ -154,11 +154,11 @@ func compile(r Ruleset, content []byte) (*Rules, error) {
 	if r.DarkChess == nil {
 		return nil, &RulesetError{[]FieldError{{"family", "must be set: the rules of a board are missing"}}}
 	}
-	game, err := banqi.Compile(*r.DarkChess)
+	family, err := newDarkChess(*r.DarkChess)
 	if err != nil {
 		return nil, fmt.Errorf("compile board rules: %w", err)
 	}
-	return &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content), game: game}, nil
+	return &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content), family: family}, nil
 }
 
 // ParseRules reads a ruleset's JSON form; unknown fields are refused.
