@@ -48,6 +48,12 @@ type System struct {
 	// BookedToLose is the booking that loses the game, and for which nothing is
 	// played any more; 0 if none does.
 	BookedToLose int `json:"booked_to_lose,omitempty"`
+	// PlacementMS is for all seats together to place their pieces, from the game's
+	// start on, in games that begin so; 0 if they take as long as they like. A side
+	// that has not placed by then has lost by time; where neither has, the game is
+	// void. It comes before the clocks of the seats, and of their stores it takes
+	// nothing.
+	PlacementMS int64 `json:"placement_ms,omitempty"`
 }
 
 // None reports whether the ruleset has no clock at all.
@@ -70,6 +76,7 @@ func (s System) Validate() []FieldError {
 	v.refuse(s.UntimedOpening && s.None(), "untimed_opening", "needs a clock that the arbiter's call can start")
 	s.validateWarning(&v)
 	s.validateExpiry(&v)
+	v.ms("placement_ms", s.PlacementMS)
 	return v.errors
 }
 

@@ -312,7 +312,7 @@ func (d *decision) openHidden() (hidden, error) {
 		return hidden{}, err
 	}
 	family := d.State.Rules.family
-	d.hidden, err = family.reveal(d.env.Deal(d.State.material(seed), family.deck()))
+	d.hidden, err = family.reveal(d.env.Deal(d.State.material(seed), family.deck()), nil)
 	d.opened = err == nil
 	return d.hidden, err
 }

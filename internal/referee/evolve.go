@@ -123,7 +123,7 @@ func (s *State) applyStarted(e *Event) error {
 		s.FirstSeat = d.First // from which the later games alternate
 	}
 	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
-	g.Position = s.Rules.family.start(d.First)
+	g.Position = s.Rules.family.start(d.First, hidden{})
 	g.Clock = s.Rules.Clock.Start(len(s.Players))
 	g.Clock.StartTurn(d.First, e.Time)
 	return nil

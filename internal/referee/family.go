@@ -3,6 +3,7 @@ package referee
 import (
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
+	"referee.example/internal/rules/junqi"
 	"referee.example/internal/series"
 )
 
@@ -19,20 +20,43 @@ type family interface {
 	deck() []byte
 	// dealt is the place in the deal of the piece that began on a square.
 	dealt(square rules.Square) int
-	// drawn compares two pieces of the deck as the draw for the first move does:
-	// positive where a goes first, 0 for another draw.
+	// compares reports whether a draw of two pieces can decide who moves first.
+	compares() bool
+	// drawn compares such pieces: positive where a goes first, 0 for another draw.
 	drawn(a, b rules.Piece) int
+
+	// places reports whether a game begins with seats placing their pieces.
+	places() bool
+	// checkPlacement returns the first rule that a seat's placement breaks. The
+	// error is for text that is no placement; it does not repeat it.
+	checkPlacement(seat rules.Seat, text string) (rules.Illegal, error)
+	// open reports whether the placements become public when play begins.
+	open() bool
 
 	// conceals reports whether a seat's own ranks are secret, so that whatever it
 	// does can be judged with the hidden at hand only.
 	conceals() bool
-	// reveal puts together what is hidden from what the game's seed dealt.
-	reveal(dealt []byte) (hidden, error)
+	// reveal puts together what is hidden from what the game's seed dealt, or from
+	// the placements by seat, empty for a seat that has not placed.
+	reveal(dealt []byte, placements []string) (hidden, error)
 
-	start(first rules.Seat) Position
+	// start is the position before the first ply. It needs what is hidden where
+	// that becomes public with it.
+	start(first rules.Seat, h hidden) Position
 	// check returns why a seat may not do an action, or the zero Illegal. What it
 	// says depends on nothing that the seat has not been shown.
 	check(p *Position, h hidden, seat rules.Seat, a rules.Action) rules.Illegal
+	// illegalLoses reports whether an attempt that is refused so costs its seat the
+	// game.
+	illegalLoses(i rules.Illegal) bool
+	// checkResign returns why a seat may not resign now, or the zero Illegal.
+	checkResign(p *Position, seat rules.Seat) rules.Illegal
+	// putsOut reports whether a seat that resigns, expires or leaves is out by a
+	// change of the board, after which the game may go on; elsewhere it has lost.
+	putsOut() bool
+	// passes reports whether an expired turn that does not lose passes, rather than
+	// being played by the server.
+	passes() bool
 	// list returns the legal actions of the seat to move.
 	list(p *Position, h hidden) []rules.Action
 	// turnsFace reports whether a legal action turns a piece, and on which square.
@@ -60,7 +84,9 @@ type family interface {
 // change is what an event does to the board.
 type change struct {
 	kind   EventKind
-	action rules.Action // of a ply
+	seat   rules.Seat
+	action rules.Action    // of a ply
+	reason rules.EndReason // of a seat that is put out
 }
 
 // Effect is what an event did to the board, as far as the match is concerned.
@@ -74,7 +100,8 @@ type Effect struct {
 // hidden is what a game keeps secret, as its family holds it. The zero value is
 // at hand where nothing hidden has a say.
 type hidden struct {
-	dealt []byte // dark chess: what lay on each square at the start
+	dealt []byte            // dark chess: what lay on each square at the start
+	ids   *junqi.Identities // army chess: what began on each stop
 }
 
 // Position is where a game stands on its board, as far as everybody has been
@@ -82,27 +109,61 @@ type hidden struct {
 // Position is that of a game that is not being played yet.
 type Position struct {
 	dark banqi.State
+	army *junqi.State // of army chess; what it points to is never changed
 }
 
 // Turn returns the seat to move; whose turn it would be where the game is over.
-func (p *Position) Turn() rules.Seat { return p.dark.Turn() }
+func (p *Position) Turn() rules.Seat {
+	if p.army != nil {
+		return p.army.Turn()
+	}
+	return p.dark.Turn()
+}
 
 // Ply returns how many plies were played.
-func (p *Position) Ply() int { return p.dark.Ply() }
+func (p *Position) Ply() int {
+	if p.army != nil {
+		return p.army.Ply()
+	}
+	return p.dark.Ply()
+}
 
-// Turns returns how many turns a seat has made.
-func (p *Position) Turns(seat rules.Seat) int { return p.dark.Turns(seat) }
+// Turns returns how many turns a seat has made; turns that passed are none.
+func (p *Position) Turns(seat rules.Seat) int {
+	if p.army != nil {
+		return p.army.Turns(seat)
+	}
+	return p.dark.Turns(seat)
+}
 
-// Captures returns how many pieces of others a seat has captured.
-func (p *Position) Captures(seat rules.Seat) int { return p.dark.Captures(seat) }
+// Captures returns how many pieces of others were lost to a seat.
+func (p *Position) Captures(seat rules.Seat) int {
+	if p.army != nil {
+		return p.army.Captures(seat)
+	}
+	return p.dark.Captures(seat)
+}
+
+// Out returns the seats that are out of the game while it goes on without them.
+func (p *Position) Out() rules.SeatSet {
+	if p.army != nil {
+		return p.army.Out()
+	}
+	return 0
+}
 
 // Outcome returns how the board's rules ended the game; zero while they have not.
-func (p *Position) Outcome() rules.Outcome { return p.dark.Outcome() }
+func (p *Position) Outcome() rules.Outcome {
+	if p.army != nil {
+		return p.army.Outcome()
+	}
+	return p.dark.Outcome()
+}
 
 // AwaitingRuling reports whether the result rests on a foul that an operator must
 // rule on.
-func (p *Position) AwaitingRuling() bool { return p.dark.AwaitingRuling() }
+func (p *Position) AwaitingRuling() bool { return p.army == nil && p.dark.AwaitingRuling() }
 
 // inChain reports whether the seat to move has captured already in this turn and
 // may go on capturing.
-func (p *Position) inChain() bool { return p.dark.Chain() != rules.NoSquare }
+func (p *Position) inChain() bool { return p.army == nil && p.dark.Chain() != rules.NoSquare }

@@ -51,6 +51,8 @@ func (r *Rules) Seats() int { return r.family.sides().Seats() }
 func (c *CreateMatch) check() *Refusal {
 	seats := c.Rules.Seats()
 	switch {
+	case c.Rules.ArmyChess != nil:
+		return InvalidField("ruleset", "must be of dark chess: no match of army chess is played yet")
 	case len(c.Players) != seats:
 		return InvalidField("player_ids", "must be %d", seats)
 	case len(c.Balances) != seats:

@@ -13,6 +13,7 @@ import (
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules/banqi"
+	"referee.example/internal/rules/junqi"
 	"referee.example/internal/series"
 )
 
@@ -27,8 +28,9 @@ type Ruleset struct {
 	ID          string   `json:"id,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Decisions   []string `json:"decisions,omitempty"` // choices of ours where the house's text is silent
-	// DarkChess is the board part of the one family there is so far.
+	// The board part: that of one family, and of no other.
 	DarkChess        *banqi.Rules  `json:"dark_chess,omitempty"`
+	ArmyChess        *junqi.Rules  `json:"army_chess,omitempty"`
 	ResignAfterTurns int           `json:"resign_after_turns,omitempty"`
 	DrawOffers       DrawOffers    `json:"draw_offers"`
 	FirstMover       string        `json:"first_mover"`
@@ -83,7 +85,8 @@ func (r *Ruleset) Validate() []FieldError {
 	refuse(len(r.Decisions) > maxDecisions, "decisions", fmt.Sprintf("must not be more than %d", maxDecisions))
 	refuse(slices.ContainsFunc(r.Decisions, func(d string) bool { return len(d) > maxDescriptionBytes }),
 		"decisions", fmt.Sprintf("must each be at most %d bytes", maxDescriptionBytes))
-	refuse(r.DarkChess == nil, "family", "must be set: the rules of a board are missing")
+	refuse(r.families() == 0, "family", "must be set: the rules of a board are missing")
+	refuse(r.families() > 1, "family", "must be one: a game is played on one board")
 	refuse(r.ResignAfterTurns < 0 || r.ResignAfterTurns > maxResignAfterTurns, "resign_after_turns",
 		fmt.Sprintf("must be from 0 to %d", maxResignAfterTurns))
 	refuse(r.DrawOffers.Limit < 0 || r.DrawOffers.Limit > maxDrawOffers, "draw_offers.limit",
@@ -95,6 +98,13 @@ func (r *Ruleset) Validate() []FieldError {
 		for _, f := range r.DarkChess.Validate() {
 			faults = append(faults, FieldError{"dark_chess." + f.Field, f.Reason})
 		}
+		refuse(r.Clock.PlacementMS != 0, "clock.placement_ms", "must be 0: dark chess has nothing to place")
+	}
+	if r.ArmyChess != nil {
+		for _, f := range r.ArmyChess.Validate() {
+			faults = append(faults, FieldError{"army_chess." + f.Field, f.Reason})
+		}
+		r.validateArmyChess(refuse)
 	}
 	for _, f := range r.Clock.Validate() {
 		faults = append(faults, FieldError{"clock." + f.Field, f.Reason})
@@ -108,18 +118,35 @@ func (r *Ruleset) Validate() []FieldError {
 	return faults
 }
 
+// families counts the boards that the ruleset has rules of.
+func (r *Ruleset) families() (n int) {
+	for _, set := range []bool{r.DarkChess != nil, r.ArmyChess != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// validateArmyChess refuses what contradicts army chess in the fields that the
+// families share.
+func (r *Ruleset) validateArmyChess(refuse func(wrong bool, field, reason string)) {
+	places := r.ArmyChess.Form != junqi.FormFlip
+	refuse(r.FirstMover == FirstMoverComparison, "first_mover", `must be "named": army chess compares no pieces for it`)
+	refuse(r.ResignAfterTurns != 0, "resign_after_turns", "must be 0: army_chess.resign_from_ply says it")
+	refuse(r.ArmyChess.Form == junqi.FormFourPlayer && r.DrawOffers != (DrawOffers{}), "draw_offers",
+		"must be off: four players agree on no draw")
+	refuse(places && r.Clock.PlacementMS == 0 && !r.Clock.None(), "clock.placement_ms",
+		"must be above 0: who may place for ever need never play")
+	refuse(!places && r.Clock.PlacementMS != 0, "clock.placement_ms", "must be 0: the flip form has nothing to place")
+}
+
 // Rules is a ruleset made ready to judge by. It is immutable and shared.
 type Rules struct {
 	Ruleset
 	Content []byte   // the canonical JSON that is stored
 	Hash    [32]byte // SHA-256 of Content
 	family  family
-}
-
-// CheckRecord replays a text record under the rules and compares its result with
-// theirs. It returns a *banqi.RecordError for one that they contradict.
-func (r *Rules) CheckRecord(record *banqi.Record) (banqi.RecordVerdict, error) {
-	return r.family.(*darkChess).CheckRecord(record)
 }
 
 // RulesetError lists what is wrong with a ruleset.
@@ -151,14 +178,23 @@ func CompileRules(r Ruleset) (*Rules, error) {
 
 // compile makes a ruleset ready whose stored form is content.
 func compile(r Ruleset, content []byte) (*Rules, error) {
-	if r.DarkChess == nil {
-		return nil, &RulesetError{[]FieldError{{"family", "must be set: the rules of a board are missing"}}}
+	if r.families() != 1 {
+		return nil, &RulesetError{[]FieldError{{"family", "must be one: the rules of a board are missing, or those of two are there"}}}
 	}
-	family, err := newDarkChess(*r.DarkChess)
+	compiled := &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content)}
+	var err error
+	if r.DarkChess != nil {
+		compiled.family, err = newDarkChess(*r.DarkChess)
+	} else {
+		compiled.family, err = newArmyChess(*r.ArmyChess)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compile board rules: %w", err)
 	}
-	return &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content), family: family}, nil
+	if r.FirstMover == FirstMoverComparison && !compiled.family.compares() {
+		return nil, &RulesetError{[]FieldError{{"first_mover", `must be "named": this board compares no pieces for it`}}}
+	}
+	return compiled, nil
 }
 
 // ParseRules reads a ruleset's JSON form; unknown fields are refused.

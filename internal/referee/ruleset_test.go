@@ -1,7 +1,11 @@
 package referee
 
 import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,10 +24,13 @@ func presetIDs(t testing.TB) []string {
 // TestPresetsPlay plays a whole match of every preset through the decisions.
 func TestPresetsPlay(t *testing.T) {
 	ids := presetIDs(t)
-	if len(ids) != 12 {
+	if len(ids) != 17 {
 		t.Fatalf("%d presets", len(ids))
 	}
 	for _, id := range ids {
+		if preset(t, id).ArmyChess != nil {
+			continue // no match of army chess is played yet
+		}
 		t.Run(id, func(t *testing.T) {
 			tb := newTable(t, preset(t, id))
 			for !tb.state.Status.Over() {
@@ -47,8 +54,49 @@ func TestPresetsSayWhatIsOurDecision(t *testing.T) {
 		if r.Description == "" || len(r.Decisions) == 0 {
 			t.Errorf("%s lacks a description or its decisions", id)
 		}
-		if r.DarkChess.MaxPlies != 1000 {
-			t.Errorf("%s allows %d plies", id, r.DarkChess.MaxPlies)
+		if r.DarkChess != nil && r.DarkChess.MaxPlies != 1000 || r.ArmyChess != nil && r.ArmyChess.MaxPlies < 2000 {
+			t.Errorf("%s allows other numbers of plies than its decisions say", id)
+		}
+	}
+}
+
+// TestDarkChessKeepsItsHash: matches name the rulesets of dark chess by these
+// hashes, which were taken before there was a second family.
+func TestDarkChessKeepsItsHash(t *testing.T) {
+	content, err := os.ReadFile("testdata/preset_hashes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hashes map[string]string
+	if err := json.Unmarshal(content, &hashes); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range presetIDs(t) {
+		r := preset(t, id)
+		want, ok := hashes[id]
+		if dark := r.DarkChess != nil; dark != ok {
+			t.Errorf("%s is of dark chess: %v, and has a hash: %v", id, dark, ok)
+		}
+		if got := hex.EncodeToString(r.Hash[:]); ok && got != want {
+			t.Errorf("%s has the hash %s, want %s", id, got, want)
+		}
+	}
+}
+
+// TestStoredArmyChess: the stored form of a ruleset of army chess has nothing of
+// the other family, and is read back as the same rules.
+func TestStoredArmyChess(t *testing.T) {
+	for _, id := range presetIDs(t) {
+		r := preset(t, id)
+		if r.ArmyChess == nil {
+			continue
+		}
+		again, err := StoredRules(r.Content)
+		if err != nil || again.Hash != r.Hash || *again.ArmyChess != *r.ArmyChess || again.DarkChess != nil {
+			t.Errorf("%s reads back as another ruleset: %v", id, err)
+		}
+		if bytes.Contains(r.Content, []byte("dark_chess")) || again.Seats() != map[string]int{"siguo": 4}[id] && again.Seats() != 2 {
+			t.Errorf("%s, %d seats: %s", id, again.Seats(), r.Content)
 		}
 	}
 }
@@ -58,6 +106,16 @@ func TestUnsoundRulesets(t *testing.T) {
 		{"unknown field", `{"id": "x", "colour": "red"}`, "ruleset"},
 		{"no JSON", `{`, "ruleset"},
 		{"two values", `{} {}`, "ruleset"},
+		{"two families", `{"dark_chess": {}, "army_chess": {"form": "dark"}}`, "family"},
+		{"comparison", `{"army_chess": {"form": "dark"}, "first_mover": "comparison"}`, "first_mover"},
+		{"resignation twice", `{"army_chess": {"form": "dark"}, "resign_after_turns": 3}`, "resign_after_turns"},
+		{"four agree", `{"army_chess": {"form": "four_player"}, "draw_offers": {"limit": 1}}`, "draw_offers"},
+		{"placing for ever", `{"army_chess": {"form": "dark"}, "clock": {"main_ms": 1, "on_expiry": "lose"}}`, "clock.placement_ms"},
+		{"placing what was dealt", `{"army_chess": {"form": "flip"}, "clock": {"placement_ms": 1}}`, "clock.placement_ms"},
+		{"placing dark chess", `{"dark_chess": {}, "clock": {"placement_ms": 1}}`, "clock.placement_ms"},
+		{"placing in negative time", `{"army_chess": {"form": "dark"}, "clock": {"placement_ms": -1}}`, "clock.placement_ms"},
+		{"unknown form", `{"army_chess": {"form": "six_player"}}`, "army_chess.form"},
+		{"a refusal that tells", `{"army_chess": {"form": "dark", "mine": "refused"}}`, "army_chess.mine"},
 		{"no family", `{"first_mover": "named", "series": {"valid_games": 1}}`, "family"},
 		{"first mover", `{"first_mover": "oldest"}`, "first_mover"},
 		{"offers", `{"draw_offers": {"limit": 3, "unlimited": true}}`, "draw_offers.limit"},
@@ -112,7 +170,9 @@ func TestStoredRulesKeepTheirBytes(t *testing.T) {
 	if string(r.Content) != old || r.Hash == preset(t, sevenClub).Hash {
 		t.Fatal("a stored ruleset was written anew")
 	}
-	if _, err := StoredRules([]byte(`{"first_mover": "named"}`)); err == nil {
-		t.Fatal("a stored ruleset without a board is ready to judge by")
+	for _, boards := range []string{``, `"dark_chess": {}, "army_chess": {"form": "dark"}, `} {
+		if _, err := StoredRules([]byte(`{` + boards + `"first_mover": "named"}`)); err == nil {
+			t.Fatal("a stored ruleset of no family, or of two, is ready to judge by")
+		}
 	}
 }

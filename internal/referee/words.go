@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"referee.example/internal/clock"
+	"referee.example/internal/rules/junqi"
 	"referee.example/internal/series"
 )
 
@@ -21,10 +22,13 @@ func (r *Ruleset) InWords() []Section {
 	if r.DarkChess != nil {
 		board = r.DarkChess.Sentences()
 	}
+	if r.ArmyChess != nil {
+		board = append(board, r.ArmyChess.Sentences()...)
+	}
 	return []Section{
 		{"Board", board},
 		{"Draws, resignation, first mover", r.agreementSentences()},
-		{"Clock", clockSentences(r.Clock)},
+		{"Clock", r.clockSentences()},
 		{"Match", append(seriesSentences(r.Series), r.abandonSentence())},
 		{"Stakes", stakeSentences(r.Stakes)},
 		{"Decisions of ours, where the house's text is silent or contradicts itself", r.Decisions},
@@ -43,13 +47,16 @@ func (r *Ruleset) agreementSentences() []string {
 	if r.DrawOffers.OwnTurnOnly {
 		when = "An offer may be made on the own turn only; it stands until answered, withdrawn, or the other side's next ply."
 	}
-	resign := "A player may resign at any time."
-	if r.ResignAfterTurns > 0 {
-		resign = fmt.Sprintf("A player may resign once each side has made %d turns.", r.ResignAfterTurns)
-	}
 	first := "The caller names who moves first in the first game; later games alternate."
 	if r.FirstMover == FirstMoverComparison {
 		first = "Each side draws a face-down piece and the higher rank moves first, equal ranks draw again; later games alternate."
+	}
+	if r.ArmyChess != nil {
+		return []string{offers, when, first} // the board's rules say who may resign when
+	}
+	resign := "A player may resign at any time."
+	if r.ResignAfterTurns > 0 {
+		resign = fmt.Sprintf("A player may resign once each side has made %d turns.", r.ResignAfterTurns)
 	}
 	return []string{offers, when, resign, first}
 }
@@ -57,14 +64,19 @@ func (r *Ruleset) agreementSentences() []string {
 // span writes milliseconds as a person would.
 func span(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
-func clockSentences(c clock.System) (lines []string) {
-	if c.None() {
-		return []string{"There is no clock."}
-	}
+func (r *Ruleset) clockSentences() (lines []string) {
+	c := r.Clock
 	say := func(when bool, format string, args ...any) {
 		if when {
 			lines = append(lines, fmt.Sprintf(format, args...))
 		}
+	}
+	if c.None() && c.PlacementMS == 0 {
+		return []string{"There is no clock."}
+	}
+	say(c.PlacementMS > 0, "All pieces are placed within %s of the game's start; a side that has not placed by then has lost, and where neither has, the game is void.", span(c.PlacementMS))
+	if c.None() {
+		return append(lines, "No clock runs while the game is played.")
 	}
 	say(c.UntimedOpening, "No clock runs until the arbiter's call.")
 	say(c.TurnMS > 0, "A turn lasts %s.", span(c.TurnMS))
@@ -75,16 +87,23 @@ func clockSentences(c clock.System) (lines []string) {
 	say(c.IncrementMS > 0, "Each turn made adds %s to it.", span(c.IncrementMS))
 	say(c.WarningMS > 0, "A warning comes %s before the deadline.", span(c.WarningMS))
 	if c.TurnMS > 0 {
-		lines = append(lines, expirySentence(c))
+		lines = append(lines, r.expirySentence())
 	}
 	return lines
 }
 
-func expirySentence(c clock.System) string {
+func (r *Ruleset) expirySentence() string {
+	c := r.Clock
+	text, loses := "For a turn that expires the server plays, by the game's sealed randomness", "loses it"
+	if r.ArmyChess != nil && r.ArmyChess.Form == junqi.FormFourPlayer {
+		text, loses = "A turn that expires passes", "puts the player out"
+		if c.OnExpiry != clock.ExpiryServerPlays {
+			return "A player whose turn expires is out."
+		}
+	}
 	if c.OnExpiry != clock.ExpiryServerPlays {
 		return "A turn that expires loses the game."
 	}
-	text := "For a turn that expires the server plays, by the game's sealed randomness"
 	switch c.ExpiryBooks {
 	case clock.BookExpiry:
 		text += ", and books an expiry"
@@ -92,7 +111,7 @@ func expirySentence(c clock.System) string {
 		text += ", and books a yellow card"
 	}
 	if c.BookedToLose > 0 {
-		text += fmt.Sprintf("; number %d of a game loses it", c.BookedToLose)
+		text += fmt.Sprintf("; number %d of a game %s", c.BookedToLose, loses)
 	}
 	return text + "."
 }

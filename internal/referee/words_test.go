@@ -23,19 +23,32 @@ const full = `{
 	},
 	"decisions": ["one"], "resign_after_turns": 2, "draw_offers": {"limit": 5, "unlimited": true, "own_turn_only": true}, "first_mover": "comparison",
 	"clock": {"turn_ms": 1000, "extensions": 2, "extension_ms": 3000, "bank_ms": 4000, "bank_use": "manual", "main_ms": 5000,
-		"increment_ms": 6000, "untimed_opening": true, "warning_ms": 700, "on_expiry": "server_plays", "expiry_books": "yellow_card", "booked_to_lose": 8},
+		"increment_ms": 6000, "untimed_opening": true, "warning_ms": 700, "on_expiry": "server_plays", "expiry_books": "yellow_card", "booked_to_lose": 8, "placement_ms": 9000},
 	"series": {"valid_games": 2, "stop_when_decided": true, "max_games": 9},
 	"stakes": {"entry_multiple": 9, "next_multiple": 4, "loss_multiple": 2, "reduced_multiple": 1, "reduced_from_captures": 8, "fee_doubles": true},
 	"abandon_allowed": true
 }`
 
+// fullArmyChess are the fields that army chess adds, in a board's place.
+const fullArmyChess = `{
+	"army_chess": {
+		"form": "four_player", "visibility": "partner", "mine": "both", "lowest_clears_mines": true, "bomb_vs_flag": "bomb_lost",
+		"flag_taker": "lowest", "flag_after_mines": true, "flag_carry_home": true, "weaker_attacks": "refused",
+		"flag_reveal": "never", "engineer_scouts": true, "hq_protects": true, "colours": "own_two",
+		"idle": {"limit": 7, "result": "loss"}, "illegal_moves": "lose", "resign_from_ply": 9, "leaver": "unscored", "max_plies": 99
+	}
+}`
+
 // TestEveryFieldHasWords clears the fields of a ruleset one by one: each is
 // missed in the words.
 func TestEveryFieldHasWords(t *testing.T) {
-	var r Ruleset
-	if err := json.Unmarshal([]byte(full), &r); err != nil {
-		t.Fatal(err)
+	decode := func(text string) (r Ruleset) {
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
+	r, army := decode(full), decode(fullArmyChess)
 	checked := eachField(t, reflect.ValueOf(&r).Elem(), "", func(path string) string {
 		if path == "draw_offers.limit" { // of no effect beside unlimited
 			r.DrawOffers.Unlimited = false
@@ -46,6 +59,17 @@ func TestEveryFieldHasWords(t *testing.T) {
 	if checked < 45 {
 		t.Errorf("only %d fields", checked)
 	}
+	checked = eachField(t, reflect.ValueOf(army.ArmyChess).Elem(), "army_chess.", func(path string) string {
+		kept := *army.ArmyChess
+		defer func() { *army.ArmyChess = kept }()
+		if path == "army_chess.colours" { // the flip form's alone
+			army.ArmyChess.Form = "flip"
+		}
+		return fmt.Sprint(army.InWords())
+	})
+	if checked != 19 {
+		t.Errorf("%d fields of army chess", checked)
+	}
 }
 
 // eachField clears each field below v and compares the words before and after.
@@ -54,6 +78,9 @@ func eachField(t *testing.T, v reflect.Value, path string, words func(path strin
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		field, at := v.Field(i), path+name
+		if field.Kind() == reflect.Pointer && field.IsNil() {
+			continue // the other family
+		}
 		if at == "id" || at == "description" {
 			continue // they stand above the words
 		}
@@ -90,6 +117,9 @@ func TestPresetsAreTheEnginesHouses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range presetIDs(t) {
+		if preset(t, id).DarkChess == nil {
+			continue // the tests of army chess read the presets themselves
+		}
 		tested, ok := boards[id]
 		if !ok {
 			t.Errorf("the engine's tests know no %s", id)

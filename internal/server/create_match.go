@@ -69,6 +69,9 @@ func (m *matchService) matchRules(r *refereev1.CreateMatchRequest) (*referee.Rul
 	if err != nil || r.ChariotRush == nil {
 		return preset, err
 	}
+	if preset.DarkChess == nil {
+		return nil, referee.InvalidField("chariot_rush", "must be absent: it is of dark chess")
+	}
 	rush := ""
 	if r.GetChariotRush() {
 		rush = chariotRushAny

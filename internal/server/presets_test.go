@@ -19,6 +19,9 @@ func TestPresetsToSettlement(t *testing.T) {
 	list, err := r.rules.ListRulesets(r.as("east"), &refereev1.ListRulesetsRequest{})
 	must(t, err)
 	for _, preset := range list.GetRulesets() {
+		if preset.GetDarkChess() == nil {
+			continue // no match of army chess is played yet
+		}
 		t.Run(preset.GetId(), func(t *testing.T) { r.playMatch(t, preset, nil) })
 	}
 	// One deal, so that what the players come to is the same in each run.

@@ -38,14 +38,17 @@ type Ruleset struct {
 	// Types that are valid to be assigned to Family:
 	//
 	//	*Ruleset_DarkChess
+	//	*Ruleset_ArmyChess
 	Family isRuleset_Family `protobuf_oneof:"family"`
-	// Turns that each side must have made before anyone may resign.
+	// Turns that each side must have made before anyone may resign; 0 in army
+	// chess, which counts plies (army_chess.resign_from_ply).
 	ResignAfterTurns uint32 `protobuf:"varint,5,opt,name=resign_after_turns,json=resignAfterTurns,proto3" json:"resign_after_turns,omitempty"`
-	// When and how often draws may be offered.
+	// When and how often draws may be offered; off with four players.
 	DrawOffers *DrawOfferRules `protobuf:"bytes,6,opt,name=draw_offers,json=drawOffers,proto3" json:"draw_offers,omitempty"`
 	// How the first mover of game 1 is found: "comparison" (each seat draws one
 	// piece from the game's sealed randomness, the higher rank moves first, equal
-	// ranks draw again) or "named" (by CreateMatch). Later games alternate.
+	// ranks draw again; dark chess only) or "named" (by CreateMatch). Later games
+	// alternate.
 	FirstMover string `protobuf:"bytes,7,opt,name=first_mover,json=firstMover,proto3" json:"first_mover,omitempty"`
 	// Clocks.
 	Clock *ClockRules `protobuf:"bytes,8,opt,name=clock,proto3" json:"clock,omitempty"`
@@ -127,6 +130,15 @@ func (x *Ruleset) GetDarkChess() *DarkChessRules {
 	return nil
 }
 
+func (x *Ruleset) GetArmyChess() *ArmyChessRules {
+	if x != nil {
+		if x, ok := x.Family.(*Ruleset_ArmyChess); ok {
+			return x.ArmyChess
+		}
+	}
+	return nil
+}
+
 func (x *Ruleset) GetResignAfterTurns() uint32 {
 	if x != nil {
 		return x.ResignAfterTurns
@@ -185,7 +197,14 @@ type Ruleset_DarkChess struct {
 	DarkChess *DarkChessRules `protobuf:"bytes,4,opt,name=dark_chess,json=darkChess,proto3,oneof"`
 }
 
+type Ruleset_ArmyChess struct {
+	// Army chess (junqi, luzhanqi) in one of its three forms.
+	ArmyChess *ArmyChessRules `protobuf:"bytes,12,opt,name=army_chess,json=armyChess,proto3,oneof"`
+}
+
 func (*Ruleset_DarkChess) isRuleset_Family() {}
+
+func (*Ruleset_ArmyChess) isRuleset_Family() {}
 
 // DarkChessRules are the rules of the board of Chinese dark chess.
 type DarkChessRules struct {
@@ -370,6 +389,292 @@ func (x *DarkChessRules) GetFeats() bool {
 	return false
 }
 
+// ArmyChessRules are the rules of the board of army chess (junqi). A side has 25
+// pieces: marshal 9, general 8, two major generals 7, two brigadiers 6, two
+// colonels 5, two majors 4, three captains 3, three lieutenants 2, three engineers
+// 1, two bombs B, three mines M and the flag F. A higher rank takes a lower one,
+// equal ranks both go, a bomb and what it meets both go, an engineer clears mines.
+//
+// A refusal tells the player something. So in the dark forms, unless visibility is
+// "open", every value by which an action would be refused for a rank that its
+// player was not shown is itself refused: such fields say "open and flip only".
+type ArmyChessRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "dark" (two players who place their pieces in secret), "flip" (two players who
+	// turn pieces that were dealt face down) or "four_player" (two teams, in the
+	// dark; seats 0 and 2 are partners, 1 and 3 are).
+	Form string `protobuf:"bytes,1,opt,name=form,proto3" json:"form,omitempty"`
+	// Whose ranks a seat of a dark form sees: "" or "own", "partner" (four players
+	// only: the partner's too) or "open" (everybody's). Empty in the flip form, in
+	// which everybody sees what was turned.
+	Visibility string `protobuf:"bytes,2,opt,name=visibility,proto3" json:"visibility,omitempty"`
+	// Fate of a ranked piece, engineers aside, that attacks a mine: "" or "stays"
+	// (the attacker goes, the mine stays), "both" (both go), "refused" (open and flip
+	// only) or "bounce" (both stay where they were, and the turn is spent).
+	Mine string `protobuf:"bytes,3,opt,name=mine,proto3" json:"mine,omitempty"`
+	// Whether the lowest remaining ranked pieces of a side without engineers clear
+	// mines; such a piece is removed with the mine.
+	LowestClearsMines bool `protobuf:"varint,4,opt,name=lowest_clears_mines,json=lowestClearsMines,proto3" json:"lowest_clears_mines,omitempty"`
+	// What a bomb does to a flag: "" or "both" (both go and the owner loses),
+	// "refused" (open and flip only) or "bomb_lost" (only the bomb goes).
+	BombVsFlag string `protobuf:"bytes,5,opt,name=bomb_vs_flag,json=bombVsFlag,proto3" json:"bomb_vs_flag,omitempty"`
+	// Which ranked pieces take a flag: "" or "any", "engineer", or "lowest" (the
+	// lowest remaining of their side). Bombs follow bomb_vs_flag.
+	FlagTaker string `protobuf:"bytes,6,opt,name=flag_taker,json=flagTaker,proto3" json:"flag_taker,omitempty"`
+	// Whether a flag is safe, from bombs too, while its side has a mine. In the dark
+	// forms an attack on a flag that is safe is answered like one on a stronger
+	// piece: the attacker goes.
+	FlagAfterMines bool `protobuf:"varint,7,opt,name=flag_after_mines,json=flagAfterMines,proto3" json:"flag_after_mines,omitempty"`
+	// Whether a flag counts as taken only when the piece that took it reaches a
+	// headquarters of its own side. Two players in the dark only, with bomb_vs_flag
+	// "bomb_lost".
+	FlagCarryHome bool `protobuf:"varint,8,opt,name=flag_carry_home,json=flagCarryHome,proto3" json:"flag_carry_home,omitempty"`
+	// Attacks that would only cost the attacker: "" or "allowed", or "refused" (open
+	// and flip only).
+	WeakerAttacks string `protobuf:"bytes,9,opt,name=weaker_attacks,json=weakerAttacks,proto3" json:"weaker_attacks,omitempty"`
+	// When a flag's stop becomes public: "" or "marshal_lost" (when its side's
+	// marshal is lost in an encounter) or "never". In the flip form, and with
+	// visibility "open", every flag that can be attacked is shown anyway.
+	FlagReveal string `protobuf:"bytes,10,opt,name=flag_reveal,json=flagReveal,proto3" json:"flag_reveal,omitempty"`
+	// Whether a piece that an engineer was lost to is shown to all. Dark forms only.
+	EngineerScouts bool `protobuf:"varint,11,opt,name=engineer_scouts,json=engineerScouts,proto3" json:"engineer_scouts,omitempty"`
+	// Whether a piece in a headquarters, like one in a camp, can't be attacked.
+	HqProtects bool `protobuf:"varint,12,opt,name=hq_protects,json=hqProtects,proto3" json:"hq_protects,omitempty"`
+	// How turned pieces decide who plays which side of the flip form: "first_piece"
+	// (the first of the game, to who turned it), "own_two" (the first player whose
+	// two latest own turns match), "previous_piece" (the first to turn a piece of the
+	// side of the piece turned just before) or "first_engineer" (to who turns it).
+	// Until then no piece moves. Empty in the other forms.
+	Colours string `protobuf:"bytes,13,opt,name=colours,proto3" json:"colours,omitempty"`
+	// Limit of plies without contact.
+	Idle *ArmyChessIdleRules `protobuf:"bytes,14,opt,name=idle,proto3" json:"idle,omitempty"`
+	// Illegal actions of a player on the own turn: "" or "refused", or "lose" (two
+	// players in the dark only: the contest rule).
+	IllegalMoves string `protobuf:"bytes,15,opt,name=illegal_moves,json=illegalMoves,proto3" json:"illegal_moves,omitempty"`
+	// First ply before which a player may resign; 0 for any.
+	ResignFromPly uint32 `protobuf:"varint,16,opt,name=resign_from_ply,json=resignFromPly,proto3" json:"resign_from_ply,omitempty"`
+	// What becomes of a game that a player leaves: "" or "loses" (with two players
+	// the opponent wins; with four the player is out and the partner plays on), or
+	// "unscored" (four players only: the game is void while the partner is still in).
+	Leaver string `protobuf:"bytes,17,opt,name=leaver,proto3" json:"leaver,omitempty"`
+	// Plies after which the game is drawn, up to 10,000; 0 for no limit.
+	MaxPlies      uint32 `protobuf:"varint,18,opt,name=max_plies,json=maxPlies,proto3" json:"max_plies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArmyChessRules) Reset() {
+	*x = ArmyChessRules{}
+	mi := &file_referee_v1_ruleset_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArmyChessRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArmyChessRules) ProtoMessage() {}
+
+func (x *ArmyChessRules) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_ruleset_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArmyChessRules.ProtoReflect.Descriptor instead.
+func (*ArmyChessRules) Descriptor() ([]byte, []int) {
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ArmyChessRules) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetVisibility() string {
+	if x != nil {
+		return x.Visibility
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetMine() string {
+	if x != nil {
+		return x.Mine
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetLowestClearsMines() bool {
+	if x != nil {
+		return x.LowestClearsMines
+	}
+	return false
+}
+
+func (x *ArmyChessRules) GetBombVsFlag() string {
+	if x != nil {
+		return x.BombVsFlag
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetFlagTaker() string {
+	if x != nil {
+		return x.FlagTaker
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetFlagAfterMines() bool {
+	if x != nil {
+		return x.FlagAfterMines
+	}
+	return false
+}
+
+func (x *ArmyChessRules) GetFlagCarryHome() bool {
+	if x != nil {
+		return x.FlagCarryHome
+	}
+	return false
+}
+
+func (x *ArmyChessRules) GetWeakerAttacks() string {
+	if x != nil {
+		return x.WeakerAttacks
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetFlagReveal() string {
+	if x != nil {
+		return x.FlagReveal
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetEngineerScouts() bool {
+	if x != nil {
+		return x.EngineerScouts
+	}
+	return false
+}
+
+func (x *ArmyChessRules) GetHqProtects() bool {
+	if x != nil {
+		return x.HqProtects
+	}
+	return false
+}
+
+func (x *ArmyChessRules) GetColours() string {
+	if x != nil {
+		return x.Colours
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetIdle() *ArmyChessIdleRules {
+	if x != nil {
+		return x.Idle
+	}
+	return nil
+}
+
+func (x *ArmyChessRules) GetIllegalMoves() string {
+	if x != nil {
+		return x.IllegalMoves
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetResignFromPly() uint32 {
+	if x != nil {
+		return x.ResignFromPly
+	}
+	return 0
+}
+
+func (x *ArmyChessRules) GetLeaver() string {
+	if x != nil {
+		return x.Leaver
+	}
+	return ""
+}
+
+func (x *ArmyChessRules) GetMaxPlies() uint32 {
+	if x != nil {
+		return x.MaxPlies
+	}
+	return 0
+}
+
+// ArmyChessIdleRules limit plies in a row without contact: without an attack, and
+// in the flip form without a turn. Turns that passed are no plies.
+type ArmyChessIdleRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Limit in plies of all seats together, up to 1,000; 0 for none.
+	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// "" or "draw", or "loss": the side to move next has lost (two players only).
+	Result        string `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArmyChessIdleRules) Reset() {
+	*x = ArmyChessIdleRules{}
+	mi := &file_referee_v1_ruleset_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArmyChessIdleRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArmyChessIdleRules) ProtoMessage() {}
+
+func (x *ArmyChessIdleRules) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_ruleset_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArmyChessIdleRules.ProtoReflect.Descriptor instead.
+func (*ArmyChessIdleRules) Descriptor() ([]byte, []int) {
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ArmyChessIdleRules) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ArmyChessIdleRules) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
 // IdleRules limit quiet plies: those that neither flip nor capture.
 type IdleRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -387,7 +692,7 @@ type IdleRules struct {
 
 func (x *IdleRules) Reset() {
 	*x = IdleRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[2]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +704,7 @@ func (x *IdleRules) String() string {
 func (*IdleRules) ProtoMessage() {}
 
 func (x *IdleRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[2]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +717,7 @@ func (x *IdleRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRules.ProtoReflect.Descriptor instead.
 func (*IdleRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{2}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *IdleRules) GetLimit() uint32 {
@@ -458,7 +763,7 @@ type RepetitionRules struct {
 
 func (x *RepetitionRules) Reset() {
 	*x = RepetitionRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[3]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +775,7 @@ func (x *RepetitionRules) String() string {
 func (*RepetitionRules) ProtoMessage() {}
 
 func (x *RepetitionRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[3]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +788,7 @@ func (x *RepetitionRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepetitionRules.ProtoReflect.Descriptor instead.
 func (*RepetitionRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{3}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RepetitionRules) GetKind() string {
@@ -529,7 +834,7 @@ type ChaseRules struct {
 
 func (x *ChaseRules) Reset() {
 	*x = ChaseRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[4]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +846,7 @@ func (x *ChaseRules) String() string {
 func (*ChaseRules) ProtoMessage() {}
 
 func (x *ChaseRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[4]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +859,7 @@ func (x *ChaseRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChaseRules.ProtoReflect.Descriptor instead.
 func (*ChaseRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{4}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ChaseRules) GetChaser() string {
@@ -614,7 +919,7 @@ type DrawOfferRules struct {
 
 func (x *DrawOfferRules) Reset() {
 	*x = DrawOfferRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[5]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +931,7 @@ func (x *DrawOfferRules) String() string {
 func (*DrawOfferRules) ProtoMessage() {}
 
 func (x *DrawOfferRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[5]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +944,7 @@ func (x *DrawOfferRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawOfferRules.ProtoReflect.Descriptor instead.
 func (*DrawOfferRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{5}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DrawOfferRules) GetLimit() uint32 {
@@ -684,19 +989,26 @@ type ClockRules struct {
 	UntimedOpening bool `protobuf:"varint,8,opt,name=untimed_opening,json=untimedOpening,proto3" json:"untimed_opening,omitempty"`
 	// How long before the expiry the warning comes; 0 for none.
 	WarningMs uint32 `protobuf:"varint,9,opt,name=warning_ms,json=warningMs,proto3" json:"warning_ms,omitempty"`
-	// What an expiry of the turn time does: "lose" or "server_plays".
+	// What an expiry of the turn time does: "lose" or "server_plays". With four
+	// players the server does not play: "server_plays" lets the turn pass, and who
+	// loses is out while the partner plays on.
 	OnExpiry string `protobuf:"bytes,10,opt,name=on_expiry,json=onExpiry,proto3" json:"on_expiry,omitempty"`
 	// What an expiry books: "", "expiry" or "yellow_card".
 	ExpiryBooks string `protobuf:"bytes,11,opt,name=expiry_books,json=expiryBooks,proto3" json:"expiry_books,omitempty"`
 	// The booking that loses the game; 0 for none.
-	BookedToLose  uint32 `protobuf:"varint,12,opt,name=booked_to_lose,json=bookedToLose,proto3" json:"booked_to_lose,omitempty"`
+	BookedToLose uint32 `protobuf:"varint,12,opt,name=booked_to_lose,json=bookedToLose,proto3" json:"booked_to_lose,omitempty"`
+	// Time for all seats together to place their pieces, from the game's start on,
+	// before any other clock runs; for games that begin so, and then above 0 unless
+	// the ruleset has no clock at all. A side that has not placed by then has lost
+	// by time; where neither has, the game is void.
+	PlacementMs   uint32 `protobuf:"varint,13,opt,name=placement_ms,json=placementMs,proto3" json:"placement_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClockRules) Reset() {
 	*x = ClockRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[6]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +1020,7 @@ func (x *ClockRules) String() string {
 func (*ClockRules) ProtoMessage() {}
 
 func (x *ClockRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[6]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +1033,7 @@ func (x *ClockRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRules.ProtoReflect.Descriptor instead.
 func (*ClockRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{6}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ClockRules) GetTurnMs() uint32 {
@@ -808,6 +1120,13 @@ func (x *ClockRules) GetBookedToLose() uint32 {
 	return 0
 }
 
+func (x *ClockRules) GetPlacementMs() uint32 {
+	if x != nil {
+		return x.PlacementMs
+	}
+	return 0
+}
+
 // SeriesRules say how many games make a match.
 type SeriesRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -823,7 +1142,7 @@ type SeriesRules struct {
 
 func (x *SeriesRules) Reset() {
 	*x = SeriesRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[7]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +1154,7 @@ func (x *SeriesRules) String() string {
 func (*SeriesRules) ProtoMessage() {}
 
 func (x *SeriesRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[7]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1167,7 @@ func (x *SeriesRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRules.ProtoReflect.Descriptor instead.
 func (*SeriesRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{7}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SeriesRules) GetValidGames() uint32 {
@@ -893,7 +1212,7 @@ type StakeRules struct {
 
 func (x *StakeRules) Reset() {
 	*x = StakeRules{}
-	mi := &file_referee_v1_ruleset_proto_msgTypes[8]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1224,7 @@ func (x *StakeRules) String() string {
 func (*StakeRules) ProtoMessage() {}
 
 func (x *StakeRules) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_ruleset_proto_msgTypes[8]
+	mi := &file_referee_v1_ruleset_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1237,7 @@ func (x *StakeRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StakeRules.ProtoReflect.Descriptor instead.
 func (*StakeRules) Descriptor() ([]byte, []int) {
-	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{8}
+	return file_referee_v1_ruleset_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StakeRules) GetEntryMultiple() uint32 {
@@ -968,13 +1287,15 @@ var File_referee_v1_ruleset_proto protoreflect.FileDescriptor
 const file_referee_v1_ruleset_proto_rawDesc = "" +
 	"\n" +
 	"\x18referee/v1/ruleset.proto\x12\n" +
-	"referee.v1\"\xe4\x03\n" +
+	"referee.v1\"\xa1\x04\n" +
 	"\aRuleset\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1c\n" +
 	"\tdecisions\x18\x03 \x03(\tR\tdecisions\x12;\n" +
 	"\n" +
-	"dark_chess\x18\x04 \x01(\v2\x1a.referee.v1.DarkChessRulesH\x00R\tdarkChess\x12,\n" +
+	"dark_chess\x18\x04 \x01(\v2\x1a.referee.v1.DarkChessRulesH\x00R\tdarkChess\x12;\n" +
+	"\n" +
+	"army_chess\x18\f \x01(\v2\x1a.referee.v1.ArmyChessRulesH\x00R\tarmyChess\x12,\n" +
 	"\x12resign_after_turns\x18\x05 \x01(\rR\x10resignAfterTurns\x12;\n" +
 	"\vdraw_offers\x18\x06 \x01(\v2\x1a.referee.v1.DrawOfferRulesR\n" +
 	"drawOffers\x12\x1f\n" +
@@ -1008,7 +1329,36 @@ const file_referee_v1_ruleset_proto_rawDesc = "" +
 	"\x05feats\x18\x10 \x01(\bR\x05feats\x1a@\n" +
 	"\x12CaptureMatrixEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x04\n" +
+	"\x0eArmyChessRules\x12\x12\n" +
+	"\x04form\x18\x01 \x01(\tR\x04form\x12\x1e\n" +
+	"\n" +
+	"visibility\x18\x02 \x01(\tR\n" +
+	"visibility\x12\x12\n" +
+	"\x04mine\x18\x03 \x01(\tR\x04mine\x12.\n" +
+	"\x13lowest_clears_mines\x18\x04 \x01(\bR\x11lowestClearsMines\x12 \n" +
+	"\fbomb_vs_flag\x18\x05 \x01(\tR\n" +
+	"bombVsFlag\x12\x1d\n" +
+	"\n" +
+	"flag_taker\x18\x06 \x01(\tR\tflagTaker\x12(\n" +
+	"\x10flag_after_mines\x18\a \x01(\bR\x0eflagAfterMines\x12&\n" +
+	"\x0fflag_carry_home\x18\b \x01(\bR\rflagCarryHome\x12%\n" +
+	"\x0eweaker_attacks\x18\t \x01(\tR\rweakerAttacks\x12\x1f\n" +
+	"\vflag_reveal\x18\n" +
+	" \x01(\tR\n" +
+	"flagReveal\x12'\n" +
+	"\x0fengineer_scouts\x18\v \x01(\bR\x0eengineerScouts\x12\x1f\n" +
+	"\vhq_protects\x18\f \x01(\bR\n" +
+	"hqProtects\x12\x18\n" +
+	"\acolours\x18\r \x01(\tR\acolours\x122\n" +
+	"\x04idle\x18\x0e \x01(\v2\x1e.referee.v1.ArmyChessIdleRulesR\x04idle\x12#\n" +
+	"\rillegal_moves\x18\x0f \x01(\tR\fillegalMoves\x12&\n" +
+	"\x0fresign_from_ply\x18\x10 \x01(\rR\rresignFromPly\x12\x16\n" +
+	"\x06leaver\x18\x11 \x01(\tR\x06leaver\x12\x1b\n" +
+	"\tmax_plies\x18\x12 \x01(\rR\bmaxPlies\"B\n" +
+	"\x12ArmyChessIdleRules\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06result\x18\x02 \x01(\tR\x06result\"e\n" +
 	"\tIdleRules\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\tR\x05count\x12\x12\n" +
@@ -1029,7 +1379,7 @@ const file_referee_v1_ruleset_proto_rawDesc = "" +
 	"\x0eDrawOfferRules\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x1c\n" +
 	"\tunlimited\x18\x02 \x01(\bR\tunlimited\x12\"\n" +
-	"\rown_turn_only\x18\x03 \x01(\bR\vownTurnOnly\"\x86\x03\n" +
+	"\rown_turn_only\x18\x03 \x01(\bR\vownTurnOnly\"\xa9\x03\n" +
 	"\n" +
 	"ClockRules\x12\x17\n" +
 	"\aturn_ms\x18\x01 \x01(\rR\x06turnMs\x12\x1e\n" +
@@ -1047,7 +1397,8 @@ const file_referee_v1_ruleset_proto_rawDesc = "" +
 	"\ton_expiry\x18\n" +
 	" \x01(\tR\bonExpiry\x12!\n" +
 	"\fexpiry_books\x18\v \x01(\tR\vexpiryBooks\x12$\n" +
-	"\x0ebooked_to_lose\x18\f \x01(\rR\fbookedToLose\"w\n" +
+	"\x0ebooked_to_lose\x18\f \x01(\rR\fbookedToLose\x12!\n" +
+	"\fplacement_ms\x18\r \x01(\rR\vplacementMs\"w\n" +
 	"\vSeriesRules\x12\x1f\n" +
 	"\vvalid_games\x18\x01 \x01(\rR\n" +
 	"validGames\x12*\n" +
@@ -1075,34 +1426,38 @@ func file_referee_v1_ruleset_proto_rawDescGZIP() []byte {
 	return file_referee_v1_ruleset_proto_rawDescData
 }
 
-var file_referee_v1_ruleset_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_referee_v1_ruleset_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_referee_v1_ruleset_proto_goTypes = []any{
-	(*Ruleset)(nil),         // 0: referee.v1.Ruleset
-	(*DarkChessRules)(nil),  // 1: referee.v1.DarkChessRules
-	(*IdleRules)(nil),       // 2: referee.v1.IdleRules
-	(*RepetitionRules)(nil), // 3: referee.v1.RepetitionRules
-	(*ChaseRules)(nil),      // 4: referee.v1.ChaseRules
-	(*DrawOfferRules)(nil),  // 5: referee.v1.DrawOfferRules
-	(*ClockRules)(nil),      // 6: referee.v1.ClockRules
-	(*SeriesRules)(nil),     // 7: referee.v1.SeriesRules
-	(*StakeRules)(nil),      // 8: referee.v1.StakeRules
-	nil,                     // 9: referee.v1.DarkChessRules.CaptureMatrixEntry
+	(*Ruleset)(nil),            // 0: referee.v1.Ruleset
+	(*DarkChessRules)(nil),     // 1: referee.v1.DarkChessRules
+	(*ArmyChessRules)(nil),     // 2: referee.v1.ArmyChessRules
+	(*ArmyChessIdleRules)(nil), // 3: referee.v1.ArmyChessIdleRules
+	(*IdleRules)(nil),          // 4: referee.v1.IdleRules
+	(*RepetitionRules)(nil),    // 5: referee.v1.RepetitionRules
+	(*ChaseRules)(nil),         // 6: referee.v1.ChaseRules
+	(*DrawOfferRules)(nil),     // 7: referee.v1.DrawOfferRules
+	(*ClockRules)(nil),         // 8: referee.v1.ClockRules
+	(*SeriesRules)(nil),        // 9: referee.v1.SeriesRules
+	(*StakeRules)(nil),         // 10: referee.v1.StakeRules
+	nil,                        // 11: referee.v1.DarkChessRules.CaptureMatrixEntry
 }
 var file_referee_v1_ruleset_proto_depIdxs = []int32{
-	1, // 0: referee.v1.Ruleset.dark_chess:type_name -> referee.v1.DarkChessRules
-	5, // 1: referee.v1.Ruleset.draw_offers:type_name -> referee.v1.DrawOfferRules
-	6, // 2: referee.v1.Ruleset.clock:type_name -> referee.v1.ClockRules
-	7, // 3: referee.v1.Ruleset.series:type_name -> referee.v1.SeriesRules
-	8, // 4: referee.v1.Ruleset.stakes:type_name -> referee.v1.StakeRules
-	9, // 5: referee.v1.DarkChessRules.capture_matrix:type_name -> referee.v1.DarkChessRules.CaptureMatrixEntry
-	2, // 6: referee.v1.DarkChessRules.idle:type_name -> referee.v1.IdleRules
-	3, // 7: referee.v1.DarkChessRules.repetition:type_name -> referee.v1.RepetitionRules
-	4, // 8: referee.v1.DarkChessRules.chase:type_name -> referee.v1.ChaseRules
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	1,  // 0: referee.v1.Ruleset.dark_chess:type_name -> referee.v1.DarkChessRules
+	2,  // 1: referee.v1.Ruleset.army_chess:type_name -> referee.v1.ArmyChessRules
+	7,  // 2: referee.v1.Ruleset.draw_offers:type_name -> referee.v1.DrawOfferRules
+	8,  // 3: referee.v1.Ruleset.clock:type_name -> referee.v1.ClockRules
+	9,  // 4: referee.v1.Ruleset.series:type_name -> referee.v1.SeriesRules
+	10, // 5: referee.v1.Ruleset.stakes:type_name -> referee.v1.StakeRules
+	11, // 6: referee.v1.DarkChessRules.capture_matrix:type_name -> referee.v1.DarkChessRules.CaptureMatrixEntry
+	4,  // 7: referee.v1.DarkChessRules.idle:type_name -> referee.v1.IdleRules
+	5,  // 8: referee.v1.DarkChessRules.repetition:type_name -> referee.v1.RepetitionRules
+	6,  // 9: referee.v1.DarkChessRules.chase:type_name -> referee.v1.ChaseRules
+	3,  // 10: referee.v1.ArmyChessRules.idle:type_name -> referee.v1.ArmyChessIdleRules
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_ruleset_proto_init() }
@@ -1112,6 +1467,7 @@ func file_referee_v1_ruleset_proto_init() {
 	}
 	file_referee_v1_ruleset_proto_msgTypes[0].OneofWrappers = []any{
 		(*Ruleset_DarkChess)(nil),
+		(*Ruleset_ArmyChess)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1119,7 +1475,7 @@ func file_referee_v1_ruleset_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_ruleset_proto_rawDesc), len(file_referee_v1_ruleset_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
