@@ -21,6 +21,7 @@ import (
 	"referee.example/internal/deal"
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
+	"referee.example/internal/rules/banqi"
 	"referee.example/internal/server"
 	"referee.example/internal/store"
 	"referee.example/internal/tlog"
@@ -128,7 +129,7 @@ func TestNothingSealedInAPage(t *testing.T) {
 	for _, square := range squares {
 		flipped[int(square[1]-'1')*4+int(square[0]-'a')] = true
 	}
-	one := referee.Deck()
+	one := deck()
 	other := slices.Clone(one)
 	var hidden []int // squares that are not turned, in a ring
 	for square := range other {
@@ -140,7 +141,7 @@ func TestNothingSealedInAPage(t *testing.T) {
 		other[square] = one[hidden[(i+7)%len(hidden)]]
 	}
 	deals := map[string][]byte{}
-	h := dealt(t, func(m deal.Material) []byte {
+	h := dealt(t, func(m deal.Material, _ []byte) []byte {
 		if pieces, ok := deals[fmt.Sprintf("%x", m.MatchID)]; ok {
 			return slices.Clone(pieces)
 		}
@@ -191,4 +192,13 @@ func TestNothingSealedInAPage(t *testing.T) {
 	if ended[0] == ended[1] {
 		t.Error("the pages do not differ when the deals are open: the test proves nothing")
 	}
+}
+
+// deck is what is dealt in dark chess, in the order that a shuffle starts from.
+func deck() []byte {
+	var pieces []byte
+	for _, piece := range banqi.Deck() {
+		pieces = append(pieces, byte(piece))
+	}
+	return pieces
 }

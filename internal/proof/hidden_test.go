@@ -51,7 +51,7 @@ func TestNothingHiddenShows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		preset := rapid.SampledFrom(presets).Draw(rt, "preset")
 		ours.t, theirs.t = rt, rt
-		pieces := rapid.Permutation(referee.Deck()).Draw(rt, "arrangement")
+		pieces := rapid.Permutation(deck()).Draw(rt, "arrangement")
 		calls, turned := ours.plan(pieces, rulesets[preset])
 		other := permute(rt, pieces, turned)
 		if !bytes.Equal(pieces, other) {
@@ -80,7 +80,7 @@ type arrangements struct {
 	of    map[referee.ID][]byte
 }
 
-func (a *arrangements) deal(m deal.Material) []byte {
+func (a *arrangements) deal(m deal.Material, _ []byte) []byte {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	return a.of[m.MatchID]
@@ -477,4 +477,13 @@ func methodOf(request proto.Message) (string, proto.Message) {
 		return refereev1.MatchService_RequestCount_FullMethodName, &refereev1.RequestCountResponse{}
 	}
 	panic(fmt.Sprintf("%T is not played here", request))
+}
+
+// deck is what is dealt in dark chess, in the order that a shuffle starts from.
+func deck() []byte {
+	var pieces []byte
+	for _, piece := range banqi.Deck() {
+		pieces = append(pieces, byte(piece))
+	}
+	return pieces
 }

@@ -157,7 +157,7 @@ func TestRecordedGameIsPlayedAsRecorded(t *testing.T) {
 	record := loadRecordedGame(t)
 	h := newHouse(t)
 	pieces := record.arrangement(t)
-	r := h.startDealt(func(deal.Material) []byte { return pieces }, t.Output())
+	r := h.startDealt(func(deal.Material, []byte) []byte { return pieces }, t.Output())
 	game := h.newGame(r, recordedRuleset())
 	var last *refereev1.Change
 	for ply, text := range record.Actions {

@@ -130,6 +130,7 @@ var eventNames = [...]string{
 	"none", "match_created", "game_started", "ply", "server_ply", "draw_offered", "draw_withdrawn", "draw_accepted",
 	"draw_declined", "count_requested", "resigned", "bank_called", "opening_ended", "expired", "clock_paused",
 	"disconnected", "foul_ruled", "game_ended", "match_ended", "compensation", "match_voided", "match_abandoned",
+	"placement_submitted", "play_began", "placement_expired", "turn_passed", "seat_out", "seat_left", "illegal_attempt",
 }
 
 // String returns the kind's name, such as "game_started".
@@ -144,7 +145,8 @@ func (k EventKind) String() string {
 func bySeat(k EventKind) bool {
 	switch k {
 	case EventPly, EventServerPly, EventDrawOffered, EventDrawWithdrawn, EventDrawAccepted, EventDrawDeclined,
-		EventCountRequested, EventResigned, EventBankCalled, EventExpired:
+		EventCountRequested, EventResigned, EventBankCalled, EventExpired,
+		EventPlacementSubmitted, EventTurnPassed, EventSeatOut, EventSeatLeft, EventIllegalAttempt:
 		return true
 	}
 	return false

@@ -72,12 +72,16 @@ func (c *PlayAction) decide(d *decision) (*Refusal, error) {
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
-	if illegal := s.Rules.game.Check(&s.Game.Position, c.Seat, c.Action); !illegal.OK() {
+	known, err := d.concealed()
+	if err != nil {
+		return nil, err
+	}
+	if illegal := s.Rules.family.check(&s.Game.Position, known, c.Seat, c.Action); !illegal.OK() {
 		return s.illegal(illegal), nil
 	}
 	e := c.event(EventPly, d.env.Arrival)
 	e.Action, e.ClientHash = c.Action, c.ClientHash
-	return nil, d.ply(e)
+	return nil, d.board(e)
 }
 
 // running refuses what needs a game in play.
@@ -180,8 +184,8 @@ func (c *RequestCount) decide(d *decision) (*Refusal, error) {
 		return refusal, nil
 	}
 	probe := s.Game.Position
-	if illegal := s.Rules.game.RequestCount(&probe, c.Seat); !illegal.OK() {
-		return refuse(ReasonCountRefused, "%s", s.Rules.game.Describe(illegal)).with("rule", string(illegal.Rule)), nil
+	if illegal := s.Rules.family.requestCount(&probe, c.Seat); !illegal.OK() {
+		return refuse(ReasonCountRefused, "%s", s.Rules.family.describe(illegal)).with("rule", string(illegal.Rule)), nil
 	}
 	_, err := d.add(c.event(EventCountRequested, d.env.Arrival))
 	return nil, err

@@ -61,7 +61,7 @@ func BenchmarkCostOfProofs(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			seeds[s.Game.Number], arrangements[s.Game.Number] = seed, Deal(s.material(seed))
+			seeds[s.Game.Number], arrangements[s.Game.Number] = seed, Deal(s.material(seed), s.Rules.Deck())
 		}
 	}
 	runtime.LockOSThread()
@@ -125,7 +125,7 @@ func proved(b *testing.B, r *Referee, m *move) {
 // the caller takes that off.
 func plain(b *testing.B, m *move, arrangement []byte, seed deal.Seed) {
 	d := newDecision(m.before, Env{Arrival: m.event.Time, Now: m.event.Time,
-		Deal: func(deal.Material) []byte { return arrangement }})
+		Deal: func(deal.Material, []byte) []byte { return arrangement }})
 	committed := [32]byte{1}
 	d.seed, d.committed = &seed, &committed
 	decided, err := d.decide(m.c)

@@ -3,13 +3,13 @@ package referee
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"referee.example/internal/clock"
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 )
 
 // Dice are the random bytes that one decision may need: at most one new game
@@ -33,13 +33,13 @@ type Env struct {
 	Deal         Dealer
 }
 
-// Dealer lays out a game's pieces: the piece on each square follows from the
+// Dealer lays out a game's deck: what is dealt to each place follows from the
 // sealed material alone. Deal is the one there is; a test may lay out a game
 // that somebody else recorded.
-type Dealer func(deal.Material) []byte
+type Dealer func(m deal.Material, deck []byte) []byte
 
 // Deal shuffles the deck.
-func Deal(m deal.Material) []byte { return m.Shuffle(Deck()) }
+func Deal(m deal.Material, deck []byte) []byte { return m.Shuffle(deck) }
 
 // Decision is what a command, or time alone, does to a match.
 type Decision struct {
@@ -59,8 +59,10 @@ type Decision struct {
 // decision is a Decision in the making.
 type decision struct {
 	Decision
-	env  Env
-	seed *deal.Seed // the present game's, once opened
+	env    Env
+	seed   *deal.Seed // the present game's, once opened
+	hidden hidden     // the present game's, once opened
+	opened bool       // hidden
 	// committed is what the log committed to, where a decision is made again.
 	committed *[32]byte
 }
@@ -221,7 +223,7 @@ func (d *decision) pause(o Outage) error {
 func (d *decision) expire(deadline clock.Time) error {
 	s := &d.State
 	seat := s.Game.Position.Turn()
-	inChain := s.Game.inChain()
+	inChain := s.Game.Position.inChain()
 	probe := s.Game
 	expiry := probe.expire(s.Rules.Clock)
 	detail := Small{}
@@ -239,8 +241,8 @@ func (d *decision) expire(deadline clock.Time) error {
 			return err
 		}
 	}
-	if s.Game.Status == GamePlaying && s.Game.inChain() {
-		return d.ply(Event{Kind: EventServerPly, Seat: seat, Time: deadline, Action: rules.Stop()})
+	if s.Game.Status == GamePlaying && s.Game.Position.inChain() {
+		return d.board(Event{Kind: EventServerPly, Seat: seat, Time: deadline, Action: rules.Stop()})
 	}
 	return nil
 }
@@ -253,24 +255,33 @@ func (d *decision) serverPly(seat rules.Seat, at clock.Time) error {
 	if err != nil {
 		return err
 	}
-	actions := s.Rules.game.List(&s.Game.Position, nil)
+	known, err := d.concealed()
+	if err != nil {
+		return err
+	}
+	actions := s.Rules.family.list(&s.Game.Position, known)
 	if len(actions) == 0 {
 		return fmt.Errorf("ply %d: no action to play for seat %d", s.Game.NextPly(), seat)
 	}
 	action := actions[s.material(seed).ServerPlay(s.Game.NextPly()).Intn(len(actions))]
-	return d.ply(Event{Kind: EventServerPly, Seat: seat, Time: at, Action: action})
+	return d.board(Event{Kind: EventServerPly, Seat: seat, Time: at, Action: action})
 }
 
-// ply makes a legal ply: it opens the deal if the action turns a piece, and
-// ends the game if the ply does.
-func (d *decision) ply(e Event) error {
-	s := &d.State
-	if s.Rules.game.TurnsFace(&s.Game.Position, e.Action) {
-		piece, err := d.faceDown(turnedSquare(e.Action))
-		if err != nil {
+// board makes a legal change of the board: it opens what is hidden if that has a
+// say, and ends the game if the change does.
+func (d *decision) board(e Event) error {
+	family, p := d.State.Rules.family, &d.State.Game.Position
+	known, err := d.concealed()
+	if err != nil {
+		return err
+	}
+	if _, turns := family.turnsFace(p, e.Action); turns {
+		if known, err = d.openHidden(); err != nil {
 			return err
 		}
-		e.Turned = piece
+	}
+	if e.Turned, e.Detail, err = family.judge(p, known, e.change()); err != nil {
+		return fmt.Errorf("ply %d: %w", d.State.Game.NextPly(), err)
 	}
 	effect, err := d.add(e)
 	if err != nil {
@@ -282,21 +293,28 @@ func (d *decision) ply(e Event) error {
 	return nil
 }
 
-// turnedSquare is the square whose piece an action turns.
-func turnedSquare(a rules.Action) rules.Square {
-	if a.Kind == rules.ActionFlip {
-		return a.From
+// concealed opens what is hidden if seats have secrets of their own: whatever
+// they do is then judged by it.
+func (d *decision) concealed() (hidden, error) {
+	if !d.State.Rules.family.conceals() {
+		return hidden{}, nil
 	}
-	return a.To
+	return d.openHidden()
 }
 
-// faceDown returns what lies face down on a square of the present game.
-func (d *decision) faceDown(square rules.Square) (rules.Piece, error) {
+// openHidden opens what the present game hides, once a decision.
+func (d *decision) openHidden() (hidden, error) {
+	if d.opened {
+		return d.hidden, nil
+	}
 	seed, err := d.openSeed()
 	if err != nil {
-		return rules.NoPiece, err
+		return hidden{}, err
 	}
-	return rules.Piece(d.env.Deal(d.State.material(seed))[square]), nil
+	family := d.State.Rules.family
+	d.hidden, err = family.reveal(d.env.Deal(d.State.material(seed), family.deck()), nil)
+	d.opened = err == nil
+	return d.hidden, err
 }
 
 // openSeed unseals the present game's seed, once a decision.
@@ -351,15 +369,13 @@ func (r *Referee) CheckSeal(c deal.Context, sealed []byte, commitment [32]byte) 
 	return err
 }
 
-// Deck returns the pieces of a deal in the order that the shuffle starts from.
-func Deck() []byte {
-	pieces := banqi.Deck()
-	deck := make([]byte, len(pieces))
-	for i, p := range pieces {
-		deck[i] = byte(p)
-	}
-	return deck
-}
+// Deck returns the pieces of a deal in the order that the shuffle starts from;
+// nil where seats place their pieces.
+func (r *Rules) Deck() []byte { return slices.Clone(r.family.deck()) }
+
+// DealIndex returns the place in the deal of the piece that a ply turned. It may
+// be outside of the deal for an event that no referee made.
+func (r *Rules) DealIndex(e *Event) int { return r.family.dealt(e.turnedSquare()) }
 
 // opponents returns the seats of the sides that seat is not on.
 func (s *State) opponents(seat rules.Seat) rules.SeatSet {
@@ -373,7 +389,7 @@ func (s *State) opponents(seat rules.Seat) rules.SeatSet {
 }
 
 // add completes an event, applies it and appends it.
-func (d *decision) add(e Event) (banqi.Effect, error) {
+func (d *decision) add(e Event) (Effect, error) {
 	s := &d.State
 	e.Match = s.ID
 	if e.Game = s.Game.Number; e.Kind == EventMatchCreated {
@@ -391,8 +407,8 @@ func (d *decision) add(e Event) (banqi.Effect, error) {
 	}
 	g := &s.Game
 	e.Captured, e.Ply = effect.Captured, g.Position.Ply()
-	if effect.Merit {
-		e.Detail = greatMerit()
+	if onBoard(e.Kind) {
+		e.Detail = effect.Detail
 	}
 	if g.Status == GamePlaying || g.Status == GameAwaitingRuling || e.Kind == EventGameEnded {
 		e.Clocks = g.Clock.AppendStores(nil)
@@ -447,16 +463,16 @@ func (d *decision) endGameIn(outcome rules.Outcome, disconnected rules.SeatSet, 
 
 // illegal turns the board's refusal into the referee's.
 func (s *State) illegal(i rules.Illegal) *Refusal {
-	r := refuse(ReasonIllegalAction, "%s", s.Rules.game.Describe(i)).with("rule", string(i.Rule))
+	r := refuse(ReasonIllegalAction, "%s", s.Rules.family.describe(i)).with("rule", string(i.Rule))
 	var squares, pieces []string
 	for _, square := range i.Squares {
 		if square != rules.NoSquare {
-			squares = append(squares, banqi.SquareName(square))
+			squares = append(squares, s.Rules.family.squareName(square))
 		}
 	}
 	for _, piece := range i.Pieces {
 		if piece != rules.NoPiece {
-			pieces = append(pieces, string(banqi.PieceLetter(piece)))
+			pieces = append(pieces, s.Rules.family.pieceName(piece))
 		}
 	}
 	if len(squares) > 0 {

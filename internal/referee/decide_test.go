@@ -67,7 +67,7 @@ func TestFlipsComeFromTheCommittedDeal(t *testing.T) {
 	if tb.state.Context().Commit(g.ServerSeed) != commitment {
 		t.Fatal("the revealed seed is not the committed one")
 	}
-	arrangement := Deal(tb.state.material(g.ServerSeed))
+	arrangement := Deal(tb.state.material(g.ServerSeed), tb.state.Rules.Deck())
 	flips := 0
 	for i := range tb.log {
 		if e := &tb.log[i]; e.Game == 1 && e.Turned != rules.NoPiece {

@@ -51,6 +51,20 @@ const (
 	EventCompensation   EventKind = 19
 	EventMatchVoided    EventKind = 20
 	EventMatchAbandoned EventKind = 21
+	// EventPlacementSubmitted: a seat has placed its pieces, or placed them anew.
+	EventPlacementSubmitted EventKind = 22
+	// EventPlayBegan: all seats have placed, and the clocks begin.
+	EventPlayBegan EventKind = 23
+	// EventPlacementExpired: the time to place was over before all seats had.
+	EventPlacementExpired EventKind = 24
+	// EventTurnPassed: an expired turn passed without a ply.
+	EventTurnPassed EventKind = 25
+	// EventSeatOut: a seat is out, and its partner may play on.
+	EventSeatOut EventKind = 26
+	// EventSeatLeft: a seat is out because its player left.
+	EventSeatLeft EventKind = 27
+	// EventIllegalAttempt: a seat tried an action that is illegal, where that loses.
+	EventIllegalAttempt EventKind = 28
 )
 
 // Event is one entry of a game's log. The log alone replays the match: State
@@ -74,6 +88,26 @@ type Event struct {
 	ClientHash       []byte
 	Detail           []byte // what further belongs to the kind, as its detail type encodes it; of a ply, its feat
 	Hash             [32]byte
+}
+
+// onBoard reports whether events of the kind change the board.
+func onBoard(k EventKind) bool {
+	switch k {
+	case EventPly, EventServerPly, EventTurnPassed, EventSeatOut, EventSeatLeft:
+		return true
+	}
+	return false
+}
+
+// change is what the event does to the board. The reason is in its detail.
+func (e *Event) change() change { return change{kind: e.Kind, seat: e.Seat, action: e.Action} }
+
+// turnedSquare is the square of the piece that the event turned, if it did.
+func (e *Event) turnedSquare() rules.Square {
+	if e.Action.Kind == rules.ActionFlip {
+		return e.Action.From
+	}
+	return e.Action.To
 }
 
 // Limits of the free parts of an event.

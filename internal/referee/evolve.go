@@ -6,7 +6,6 @@ import (
 
 	"referee.example/internal/clock"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 )
 
 // errReplay is wrapped by every fault that a log shows when it is replayed.
@@ -15,17 +14,17 @@ var errReplay = errors.New("referee: the log does not replay")
 // apply is the one way in which a match changes: a decision makes an event and
 // applies it, a replay applies what was stored. It returns what a ply did. The
 // event's Hash and Clocks are the caller's to fill or to compare.
-func (s *State) apply(e *Event) (banqi.Effect, error) {
+func (s *State) apply(e *Event) (Effect, error) {
 	if e.Game == 0 {
-		return banqi.Effect{}, s.applyCompensation(e)
+		return Effect{}, s.applyCompensation(e)
 	}
 	g := &s.Game
 	if e.Kind == EventMatchCreated {
-		return banqi.Effect{}, s.applyCreated(e)
+		return Effect{}, s.applyCreated(e)
 	}
 	s.advance(e.Game)
 	if e.Game != g.Number || e.Seq != g.Seq+1 || e.Time < g.Last {
-		return banqi.Effect{}, fmt.Errorf("%w: event %d of game %d follows event %d of game %d", errReplay, e.Seq, e.Game, g.Seq, g.Number)
+		return Effect{}, fmt.Errorf("%w: event %d of game %d follows event %d of game %d", errReplay, e.Seq, e.Game, g.Seq, g.Number)
 	}
 	g.Seq, g.Last = e.Seq, e.Time
 	if e.RequestID != (ID{}) {
@@ -38,7 +37,7 @@ func (s *State) apply(e *Event) (banqi.Effect, error) {
 	return effect, nil
 }
 
-func (s *State) applyKind(e *Event) (effect banqi.Effect, err error) {
+func (s *State) applyKind(e *Event) (effect Effect, err error) {
 	g := &s.Game
 	if e.Seat < rules.NoSeat || int(e.Seat) >= len(s.Players) || e.Seat == rules.NoSeat && bySeat(e.Kind) {
 		return effect, fmt.Errorf("%w: seat %d can't do that", errReplay, e.Seat)
@@ -54,7 +53,7 @@ func (s *State) applyKind(e *Event) (effect banqi.Effect, err error) {
 	case EventDrawWithdrawn, EventDrawAccepted, EventDrawDeclined:
 		g.DrawOffer = rules.NoSeat
 	case EventCountRequested:
-		if illegal := s.Rules.game.RequestCount(&g.Position, e.Seat); !illegal.OK() {
+		if illegal := s.Rules.family.requestCount(&g.Position, e.Seat); !illegal.OK() {
 			err = fmt.Errorf("%w: %s", errReplay, illegal.Rule)
 		}
 	case EventResigned, EventDisconnected:
@@ -124,16 +123,16 @@ func (s *State) applyStarted(e *Event) error {
 		s.FirstSeat = d.First // from which the later games alternate
 	}
 	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
-	g.Position = s.Rules.game.Start(d.First)
+	g.Position = s.Rules.family.start(d.First, hidden{})
 	g.Clock = s.Rules.Clock.Start(len(s.Players))
 	g.Clock.StartTurn(d.First, e.Time)
 	return nil
 }
 
-func (s *State) applyPly(e *Event) (banqi.Effect, error) {
+func (s *State) applyPly(e *Event) (Effect, error) {
 	g := &s.Game
 	mover := g.Position.Turn()
-	effect, err := s.Rules.game.Apply(&g.Position, e.Action, e.Turned)
+	effect, err := s.Rules.family.apply(&g.Position, e.change(), e.Turned, e.Detail)
 	if err != nil {
 		return effect, err
 	}
@@ -146,7 +145,7 @@ func (s *State) applyPly(e *Event) (banqi.Effect, error) {
 
 // afterPly moves the clocks on: the turn may go on (a chain), pass, or be the
 // last of the game. A turn that the server plays ended when it expired.
-func (s *State) afterPly(effect banqi.Effect, e *Event) {
+func (s *State) afterPly(effect Effect, e *Event) {
 	g := &s.Game
 	switch {
 	case g.Position.AwaitingRuling():
@@ -188,14 +187,11 @@ func (s *State) applyExpired(e *Event) error {
 // expire charges and books the expiry of the running turn; clocks stand until
 // the server's ply or the ending that follows at the same instant.
 func (g *Game) expire(system clock.System) clock.Expiry {
-	if g.inChain() {
+	if g.Position.inChain() {
 		return g.Clock.ExpireChain(system)
 	}
 	return g.Clock.Expire(system)
 }
-
-// inChain reports whether a turn of captures is going on.
-func (g *Game) inChain() bool { return g.Position.Chain() != rules.NoSquare }
 
 func (s *State) applyPaused(e *Event) error {
 	d, err := e.Paused()
@@ -213,7 +209,7 @@ func (s *State) applyRuled(e *Event) error {
 		return err
 	}
 	g := &s.Game
-	if _, err := s.Rules.game.RuleFoul(&g.Position, d.Number == 1); err != nil {
+	if err := s.Rules.family.ruleFoul(&g.Position, d.Number == 1); err != nil {
 		return fmt.Errorf("%w: %w", errReplay, err)
 	}
 	if g.Position.AwaitingRuling() {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"referee.example/internal/rules/junqi"
 )
 
 // FuzzParseRules: whatever is read as a ruleset reads back from its stored form
@@ -30,7 +29,7 @@ func FuzzParseRules(f *testing.F) {
 		if sections := r.InWords(); len(sections[0].Lines) == 0 {
 			t.Fatal("a board without words")
 		}
-		if n := openings(r); n == 0 || r.game != nil && n != 32 {
+		if n := openings(r); n == 0 || r.DarkChess != nil && n != 32 {
 			t.Fatal("a game can't begin")
 		}
 	})
@@ -38,14 +37,10 @@ func FuzzParseRules(f *testing.F) {
 
 // openings counts what may be played first.
 func openings(r *Rules) int {
-	if r.game != nil {
-		start := r.game.Start(0)
-		return len(r.game.List(&start, nil))
+	h, err := r.family.reveal(r.Deck(), slices.Repeat([]string{"98776/6.5.5/44.33/3.2.2/2MM11/MF1BB"}, r.Seats()))
+	if err != nil {
+		return 0
 	}
-	identities := r.army.Dealt(r.army.Deck())
-	if placement, err := junqi.ParsePlacement("98776/6.5.5/44.33/3.2.2/2MM11/MF1BB"); r.army.Places() && err == nil {
-		identities = r.army.Identities(slices.Repeat([]junqi.Placement{placement}, r.army.Seats()))
-	}
-	start := r.army.Start(0, identities)
-	return len(r.army.List(&start, identities, nil))
+	start := r.family.start(0, h)
+	return len(r.family.list(&start, h))
 }

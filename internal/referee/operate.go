@@ -6,7 +6,6 @@ import (
 
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 	"referee.example/internal/series"
 )
 
@@ -46,18 +45,13 @@ func (c *CreateMatch) detail(commitment [32]byte) Created {
 }
 
 // Seats returns how many players a match under the ruleset has.
-func (r *Rules) Seats() int {
-	if r.army != nil {
-		return r.army.Seats()
-	}
-	return 2
-}
+func (r *Rules) Seats() int { return r.family.sides().Seats() }
 
 // check refuses a match that could not be played or paid.
 func (c *CreateMatch) check() *Refusal {
 	seats := c.Rules.Seats()
 	switch {
-	case c.Rules.army != nil:
+	case c.Rules.ArmyChess != nil:
 		return InvalidField("ruleset", "must be of dark chess: no match of army chess is played yet")
 	case len(c.Players) != seats:
 		return InvalidField("player_ids", "must be %d", seats)
@@ -190,7 +184,7 @@ func (c *StartGame) decide(d *decision) (*Refusal, error) {
 		return InvalidField("player_seeds", "%s", err), nil
 	}
 	started := Started{Balances: c.Balances, HoldIDs: c.HoldIDs, PlayerSeeds: c.PlayerSeeds,
-		Root: material.Tree(d.env.Deal(material)).Root()}
+		Root: material.Tree(d.env.Deal(material, s.Rules.family.deck())).Root()}
 	started.First, started.Draws = s.firstMover(material)
 	e := c.event(EventGameStarted, d.env.Arrival)
 	e.Detail = started.encode()
@@ -213,9 +207,9 @@ func (s *State) firstMover(m deal.Material) (rules.Seat, []byte) {
 	stream := m.Stream("first_mover")
 	var draws []byte
 	for {
-		a, b := drawPair(stream)
+		a, b := drawPair(stream, s.Rules.family.deck())
 		draws = append(draws, a, b)
-		switch order := banqi.Higher(rules.Piece(a), rules.Piece(b)); {
+		switch order := s.Rules.family.drawn(rules.Piece(a), rules.Piece(b)); {
 		case order > 0:
 			return 0, draws
 		case order < 0:
@@ -225,12 +219,13 @@ func (s *State) firstMover(m deal.Material) (rules.Seat, []byte) {
 }
 
 // drawPair draws two different pieces of the deck, one for each seat.
-func drawPair(stream *deal.Stream) (a, b byte) {
-	deck := Deck()
+func drawPair(stream *deal.Stream, deck []byte) (a, b byte) {
 	i := stream.Intn(len(deck))
-	a = deck[i]
-	deck = slices.Delete(deck, i, i+1)
-	return a, deck[stream.Intn(len(deck))]
+	j := stream.Intn(len(deck) - 1)
+	if j >= i {
+		j++ // the other pieces close up
+	}
+	return deck[i], deck[j]
 }
 
 // AbandonMatch ends a match between games.

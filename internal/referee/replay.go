@@ -167,7 +167,8 @@ func (s *State) replay(e *Event) error {
 	if err != nil {
 		return err
 	}
-	if effect.Captured != e.Captured || effect.Merit != e.GreatMerit() || e.Ply != s.Game.Position.Ply() {
+	otherDetail := onBoard(e.Kind) && !bytes.Equal(effect.Detail, e.Detail)
+	if effect.Captured != e.Captured || otherDetail || e.Ply != s.Game.Position.Ply() {
 		return fmt.Errorf("%w: event %d of game %d records another ply", errReplay, e.Seq, e.Game)
 	}
 	if len(e.Clocks) > 0 && !bytes.Equal(e.Clocks, s.Game.Clock.AppendStores(nil)) {

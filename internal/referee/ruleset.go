@@ -141,20 +141,12 @@ func (r *Ruleset) validateArmyChess(refuse func(wrong bool, field, reason string
 	refuse(!places && r.Clock.PlacementMS != 0, "clock.placement_ms", "must be 0: the flip form has nothing to place")
 }
 
-// Rules is a ruleset made ready to judge by. It is immutable and shared. Of its
-// games one is set.
+// Rules is a ruleset made ready to judge by. It is immutable and shared.
 type Rules struct {
 	Ruleset
 	Content []byte   // the canonical JSON that is stored
 	Hash    [32]byte // SHA-256 of Content
-	game    *banqi.Game
-	army    *junqi.Game
-}
-
-// CheckRecord replays a text record under the rules and compares its result with
-// theirs. It returns a *banqi.RecordError for one that they contradict.
-func (r *Rules) CheckRecord(record *banqi.Record) (banqi.RecordVerdict, error) {
-	return r.game.CheckRecord(record)
+	family  family
 }
 
 // RulesetError lists what is wrong with a ruleset.
@@ -192,12 +184,15 @@ func compile(r Ruleset, content []byte) (*Rules, error) {
 	compiled := &Rules{Ruleset: r, Content: content, Hash: sha256.Sum256(content)}
 	var err error
 	if r.DarkChess != nil {
-		compiled.game, err = banqi.Compile(*r.DarkChess)
+		compiled.family, err = newDarkChess(*r.DarkChess)
 	} else {
-		compiled.army, err = junqi.Compile(*r.ArmyChess)
+		compiled.family, err = newArmyChess(*r.ArmyChess)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile board rules: %w", err)
+	}
+	if r.FirstMover == FirstMoverComparison && !compiled.family.compares() {
+		return nil, &RulesetError{[]FieldError{{"first_mover", `must be "named": this board compares no pieces for it`}}}
 	}
 	return compiled, nil
 }

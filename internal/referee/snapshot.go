@@ -128,7 +128,7 @@ func (e *encoder) game(r *Rules, g *Game) {
 	e.int(int64(g.OutageSeen))
 	e.fixed(g.seen[:])
 	if g.Started != 0 {
-		e.bytes(r.game.AppendBinary(nil, &g.Position))
+		e.bytes(r.family.encode(&g.Position))
 		e.bytes(g.Clock.AppendBinary(nil))
 	}
 }
@@ -158,7 +158,7 @@ func (d *decoder) game(r *Rules) (g Game) {
 }
 
 func (d *decoder) board(r *Rules, g *Game) {
-	position, err := r.game.DecodeBinary(d.bytes())
+	position, err := r.family.decode(d.bytes())
 	if err != nil {
 		d.fail()
 		return

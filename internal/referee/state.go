@@ -7,7 +7,6 @@ import (
 	"referee.example/internal/clock"
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 	"referee.example/internal/series"
 )
 
@@ -93,7 +92,7 @@ type Game struct {
 	Root        [32]byte
 	First       rules.Seat
 	Started     clock.Time
-	Position    banqi.State
+	Position    Position
 	Clock       clock.Clock
 	DrawOffer   rules.Seat // whose offer stands, NoSeat for none
 	OffersMade  [rules.MaxSeats]int
@@ -127,10 +126,8 @@ type CompensationEntry struct {
 	Note     string
 }
 
-// Sides returns the parties of the match: seat 0 against seat 1.
-func (s *State) Sides() series.Sides {
-	return series.Sides{rules.SeatsOf(0), rules.SeatsOf(1)}
-}
+// Sides returns the parties of the match: a seat each, or partners.
+func (s *State) Sides() series.Sides { return s.Rules.family.sides() }
 
 // NextPly and NextSeq are the numbers that the next ply and the next other
 // change must name.

@@ -10,26 +10,26 @@ import (
 
 // Board returns the board of a started game as a viewer may see it.
 func (s *State) Board(viewer rules.Seat) banqi.View {
-	return s.Rules.game.View(&s.Game.Position, viewer)
+	return s.Rules.family.(*darkChess).View(&s.Game.Position.dark, viewer)
 }
 
 // BoardText returns the whole state of the board as text.
-func (s *State) BoardText() string { return s.Rules.game.Text(&s.Game.Position) }
+func (s *State) BoardText() string { return s.Rules.family.text(&s.Game.Position) }
 
 // LegalActions lists what the seat to move may do; none outside play.
 func (s *State) LegalActions() []rules.Action {
 	if s.Game.Status != GamePlaying {
 		return nil
 	}
-	return s.Rules.game.List(&s.Game.Position, nil)
+	return s.Rules.family.list(&s.Game.Position, hidden{})
 }
 
 // Manner tells what a legal action would be, and the face-up piece it takes.
 func (s *State) Manner(a rules.Action) (banqi.Manner, rules.Piece) {
-	manner := s.Rules.game.Manner(&s.Game.Position, a)
+	manner := s.Rules.family.(*darkChess).Manner(&s.Game.Position.dark, a)
 	target := rules.NoPiece
 	if a.Kind == rules.ActionMove {
-		if at := s.Game.Position.At(a.To); at != banqi.FaceDown {
+		if at := s.Game.Position.dark.At(a.To); at != banqi.FaceDown {
 			target = at
 		}
 	}
@@ -44,12 +44,15 @@ func (r *Referee) Arrangement(s *State) []byte {
 	if g.Status != GameEnded || g.Started == 0 {
 		return nil
 	}
-	return r.deal(s.material(g.ServerSeed))
+	return r.deal(s.material(g.ServerSeed), s.Rules.family.deck())
 }
 
 // Prover opens the commitments to squares that a game's plies have turned. It is
 // safe for concurrent use.
-type Prover struct{ tree deal.Tree }
+type Prover struct {
+	tree   deal.Tree
+	family family
+}
 
 // Prover returns the present game's; the game must have been started. Open it
 // only for squares that have been turned.
@@ -66,7 +69,7 @@ func (r *Referee) Prover(s *State) (*Prover, error) {
 		}
 	}
 	material := s.material(seed)
-	prover := &Prover{material.Tree(r.deal(material))}
+	prover := &Prover{tree: material.Tree(r.deal(material, s.Rules.family.deck())), family: s.Rules.family}
 	r.provers.put(key, prover)
 	return prover, nil
 }
@@ -99,7 +102,7 @@ func (p *provers) put(key GameKey, prover *Prover) {
 }
 
 // Open proves the piece that a ply turned.
-func (p *Prover) Open(e *Event) deal.Opening { return p.tree.Open(int(turnedSquare(e.Action))) }
+func (p *Prover) Open(e *Event) deal.Opening { return p.tree.Open(p.family.dealt(e.turnedSquare())) }
 
 // Judgement is the verdict on an action outside any match.
 type Judgement struct {
@@ -116,10 +119,11 @@ type Judgement struct {
 // Judge judges an action in a position given as text. A state or a turned
 // piece that can't be is an InvalidField refusal.
 func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.Piece) (Judgement, error) {
-	if r.game == nil {
+	game, ok := r.family.(*darkChess)
+	if !ok {
 		return Judgement{}, InvalidField("rules", "must be of dark chess")
 	}
-	position, err := r.game.ParseState(text)
+	position, err := game.ParseState(text)
 	if err != nil {
 		return Judgement{}, InvalidField("state", "%s", err)
 	}
@@ -129,15 +133,15 @@ func Judge(r *Rules, text string, seat rules.Seat, a rules.Action, turned rules.
 	if seat < 0 || int(seat) >= r.Seats() {
 		return Judgement{}, InvalidField("seat", "must be from 0 to %d", r.Seats()-1)
 	}
-	if illegal := r.game.Check(&position, seat, a); !illegal.OK() {
-		return Judgement{Illegal: illegal, Description: r.game.Describe(illegal)}, nil
+	if illegal := game.Check(&position, seat, a); !illegal.OK() {
+		return Judgement{Illegal: illegal, Description: game.Describe(illegal)}, nil
 	}
-	j := Judgement{Manner: r.game.Manner(&position, a), Notation: banqi.FormatAction(a, turned)}
-	if j.Effect, err = r.game.Apply(&position, a, turned); err != nil {
+	j := Judgement{Manner: game.Manner(&position, a), Notation: banqi.FormatAction(a, turned)}
+	if j.Effect, err = game.Apply(&position, a, turned); err != nil {
 		return Judgement{}, InvalidField("turned", "%s", err)
 	}
-	j.Next = r.game.Text(&position)
-	j.NextWords = r.game.Words(&position)
+	j.Next = game.Text(&position)
+	j.NextWords = game.Words(&position)
 	j.NextSide = position.Colour(position.Turn()).String()
 	return j, nil
 }

@@ -165,7 +165,7 @@ func padded(b string) (seed deal.Seed) {
 
 // withSeed deals with a guessed seed and believes it if all that was turned agrees.
 func (p *published) withSeed(square rules.Square, seed deal.Seed) byte {
-	dealt := deal.Material{Context: p.Context, Server: seed, Players: p.players}.Shuffle(referee.Deck())
+	dealt := deal.Material{Context: p.Context, Server: seed, Players: p.players}.Shuffle(deck())
 	for _, o := range p.turned {
 		if dealt[o.Square] != o.Piece {
 			return 0
@@ -298,7 +298,7 @@ func (t *table) arrangement(p *published) []byte {
 	must(t.t, err)
 	seed, err := referee.OpenSeed(keys, p.Context, sealed[p.Game-1])
 	must(t.t, err)
-	return deal.Material{Context: p.Context, Server: seed, Players: p.players}.Shuffle(referee.Deck())
+	return deal.Material{Context: p.Context, Server: seed, Players: p.players}.Shuffle(deck())
 }
 
 // TestAttack looks for face-down pieces in all that a running game shows. It
@@ -330,13 +330,13 @@ func TestAttack(t *testing.T) {
 	if piece := public.attack(target); piece != 0 {
 		t.Errorf("the deal: the attack finds piece %d", piece)
 	}
-	careless := open(options{deal: func(m deal.Material) []byte {
+	careless := open(options{deal: func(m deal.Material, _ []byte) []byte {
 		m.Server = m.Commit(m.Server)
-		return m.Shuffle(referee.Deck())
+		return m.Shuffle(deck())
 	}})
 	fromCommitment := careless.look()
 	hidden := deal.Material{Context: fromCommitment.Context, Players: fromCommitment.players,
-		Server: committedSeed(careless, fromCommitment)}.Shuffle(referee.Deck())
+		Server: committedSeed(careless, fromCommitment)}.Shuffle(deck())
 	salts := map[string]func(int) []byte{
 		"no salt": func(int) []byte { return make([]byte, deal.SaltSize) },
 		"salt of 16 bits": func(square int) []byte {

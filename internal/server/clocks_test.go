@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"referee.example/internal/deal"
-	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
@@ -112,7 +111,7 @@ func judgeServerPlies(t *testing.T, id string, engine *banqi.Game, events []*ref
 			copy(material.Server[:], ended.GetServerSeed())
 		}
 	}
-	dealt := material.Shuffle(referee.Deck())
+	dealt := material.Shuffle(deck())
 	s, plies := engine.Start(0), 0
 	for _, e := range events {
 		if e.GetKind() != refereev1.EventKind_EVENT_KIND_SERVER_PLY {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"referee.example/internal/deal"
-	"referee.example/internal/referee"
 	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
 
@@ -21,13 +20,13 @@ type laidOut struct {
 	deals map[[16]byte][]byte
 }
 
-func (l *laidOut) deal(m deal.Material) []byte {
+func (l *laidOut) deal(m deal.Material, deck []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if pieces := l.deals[m.MatchID]; pieces != nil {
 		return pieces
 	}
-	return referee.Deck()
+	return deck
 }
 
 func (l *laidOut) lay(match string, pieces []byte) {
@@ -48,7 +47,7 @@ func TestHiddenStaysHidden(t *testing.T) {
 	open.GetDarkChess().ChariotRush, open.GetDarkChess().RushDark = "any_rank", true
 	for round, rules := range []*refereev1.Ruleset{standard, open} {
 		dice := rand.New(rand.NewPCG(uint64(round), 4))
-		first := referee.Deck()
+		first := deck()
 		dice.Shuffle(len(first), func(i, j int) { first[i], first[j] = first[j], first[i] })
 		script := r.rehearse(deals, rules, first, dice)
 		second := reshuffled(first, script.turned, dice)

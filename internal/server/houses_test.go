@@ -23,7 +23,7 @@ func arranged(t testing.TB, letters string) referee.Dealer {
 		must(t, err)
 		pieces[i] = byte(piece)
 	}
-	return func(deal.Material) []byte { return pieces }
+	return func(deal.Material, []byte) []byte { return pieces }
 }
 
 // directedGame is a game of testdata/directed_games.json, found by playing

@@ -19,6 +19,7 @@ import (
 	"referee.example/internal/deal"
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
+	"referee.example/internal/rules/banqi"
 	"referee.example/internal/store"
 	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
@@ -306,4 +307,13 @@ func (t *table) resign(seat uint32) *refereev1.Change {
 }
 
 // tidy is a deal that is the same in each run: the deck as it is.
-func tidy(deal.Material) []byte { return referee.Deck() }
+func tidy(_ deal.Material, deck []byte) []byte { return deck }
+
+// deck is what is dealt in dark chess, in the order that a shuffle starts from.
+func deck() []byte {
+	var pieces []byte
+	for _, piece := range banqi.Deck() {
+		pieces = append(pieces, byte(piece))
+	}
+	return pieces
+}

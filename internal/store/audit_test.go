@@ -345,7 +345,7 @@ func TestAuditSumsAreThoseOfTheTables(t *testing.T) {
 // face-down pieces only: the views say the same of both, word for word.
 func TestAuditShowsNothingOfARunningGame(t *testing.T) {
 	at := newDesk(t).ago(time.Minute)
-	one := referee.Deck()
+	one := deck()
 	hidden, shown := slices.Clone(one), slices.Clone(one)
 	a, b := unturnedSquares[0], unturnedSquares[1]
 	hidden[a], hidden[b] = one[b], one[a]

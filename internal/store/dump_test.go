@@ -49,7 +49,7 @@ func (d *desk) play(at clock.Time, seed byte, arrangement []byte) {
 		e := d.env(at)
 		e.Dice.Seed[0] ^= seed
 		e.Dice.Nonce[0] ^= seed
-		e.Deal = func(deal.Material) []byte { return arrangement }
+		e.Deal = func(deal.Material, []byte) []byte { return arrangement }
 		return e
 	}
 	commit := func(decision referee.Decision, err error, create *referee.CreateMatch) *referee.State {
@@ -109,7 +109,7 @@ func (d *desk) masked(dump string) string {
 // ciphertext, commitments, roots and the hashes over these.
 func TestADumpTellsNothing(t *testing.T) {
 	at := newDesk(t).now() - 60*second
-	one := referee.Deck()
+	one := deck()
 	other := slices.Clone(one)
 	a, b := unturnedSquares[0], unturnedSquares[1]
 	if one[a] == one[b] {

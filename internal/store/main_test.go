@@ -14,6 +14,7 @@ import (
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
+	"referee.example/internal/rules/banqi"
 	"referee.example/internal/series"
 )
 
@@ -228,3 +229,12 @@ func (d *desk) waiting(ctx context.Context) {
 
 // ago is an instant some time ago.
 func (d *desk) ago(t time.Duration) clock.Time { return d.now() - clock.Time(t.Microseconds()) }
+
+// deck is what is dealt in dark chess, in the order that a shuffle starts from.
+func deck() []byte {
+	var pieces []byte
+	for _, piece := range banqi.Deck() {
+		pieces = append(pieces, byte(piece))
+	}
+	return pieces
+}

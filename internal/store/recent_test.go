@@ -28,7 +28,7 @@ type chair struct {
 func (d *desk) sit(s *Store, store referee.Store) chair {
 	presets, err := referee.LoadPresets()
 	d.must(err)
-	layout := referee.Deck()
+	layout := deck()
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(layout), func(i, j int) { layout[i], layout[j] = layout[j], layout[i] })
 	// Asked each time, the database's time is known even on a busy machine.
 	now := func() (clock.Time, error) {
@@ -36,7 +36,7 @@ func (d *desk) sit(s *Store, store referee.Store) chair {
 		err := s.pool.QueryRow(d.t.Context(), sqlNow).Scan(&at)
 		return instant(at), err
 	}
-	r := referee.New(store, presets, d.keys, now).WithDealer(func(deal.Material) []byte { return slices.Clone(layout) })
+	r := referee.New(store, presets, d.keys, now).WithDealer(func(deal.Material, []byte) []byte { return slices.Clone(layout) })
 	return chair{r, s}
 }
 

@@ -152,11 +152,3 @@ func storesText(clocks []byte) string {
 	}
 	return fmt.Sprintf("%+v", stores[:seats])
 }
-
-// turnedSquare is the square whose piece an event turned.
-func turnedSquare(e *referee.Event) int {
-	if e.Action.Kind == rules.ActionFlip {
-		return int(e.Action.From)
-	}
-	return int(e.Action.To)
-}

@@ -87,7 +87,7 @@ func Export(r *referee.Record, proofs Proofs) []ExportedGame {
 			continue
 		}
 		out := exported(m, g.Game)
-		out.Openings = openingsOf(m.ID, &g)
+		out.Openings = openingsOf(m.ID, &g, c.rules)
 		out.Readable = readable[g.Number]
 		out.Inclusion = proofs[g.Number]
 		out.Compensations = len(m.Compensations)
@@ -148,21 +148,22 @@ func exported(m *Match, g *Game) *exportedGame {
 }
 
 // openingsOf opens the commitments to all pieces that a game turned.
-func openingsOf(id referee.ID, g *played) []exportedOpening {
-	if g.started == nil {
+func openingsOf(id referee.ID, g *played, r *referee.Rules) []exportedOpening {
+	if g.started == nil || r == nil {
 		return nil
 	}
 	material := deal.Material{Context: deal.Context{MatchID: id, Game: uint16(g.Number)}, Server: *g.seed, Players: g.started.PlayerSeeds}
 	if material.Check() != nil {
 		return nil
 	}
-	tree := material.Tree(referee.Deal(material))
+	deck := r.Deck()
+	tree := material.Tree(referee.Deal(material, deck))
 	all := []exportedOpening{}
 	for i := range g.events {
 		e := &g.events[i]
-		if square := turnedSquare(e); e.Turned != rules.NoPiece && square < squares {
-			o := tree.Open(square)
-			out := exportedOpening{Seq: e.Seq, Square: square, Piece: int(o.Piece), Salt: o.Salt}
+		if at := r.DealIndex(e); e.Turned != rules.NoPiece && at >= 0 && at < len(deck) {
+			o := tree.Open(at)
+			out := exportedOpening{Seq: e.Seq, Square: at, Piece: int(o.Piece), Salt: o.Salt}
 			for _, hash := range o.Proof {
 				out.Proof = append(out.Proof, hash[:])
 			}

@@ -14,9 +14,6 @@ type Opening struct {
 	deal.Opening
 }
 
-// squares is how many squares a board of dark chess has.
-const squares = 32
-
 // openings checks the proofs of all turned pieces against the root of the start.
 func (c *checker) openings(g *played) {
 	if g.Openings == nil || g.started == nil {
@@ -41,10 +38,10 @@ func (c *checker) openings(g *played) {
 }
 
 func (c *checker) opening(g *played, e *referee.Event, o *Opening) {
-	if int(o.Square) != turnedSquare(e) || o.Piece != byte(e.Turned) {
-		c.find(g.Number, e.Seq, "opening", fmt.Sprintf("of %s on square %d", words(e.Turned), turnedSquare(e)),
+	if at := c.rules.DealIndex(e); int(o.Square) != at || o.Piece != byte(e.Turned) {
+		c.find(g.Number, e.Seq, "opening", fmt.Sprintf("of %s on square %d", words(e.Turned), at),
 			fmt.Sprintf("of piece %d on square %d", o.Piece, o.Square))
-	} else if !o.Verify(g.started.Root, squares) {
+	} else if !o.Verify(g.started.Root, len(c.rules.Deck())) {
 		c.find(g.Number, e.Seq, "opening", "a salt and a proof that open the root "+hexOf(g.started.Root), "others")
 	}
 }

@@ -132,12 +132,12 @@ func (c *checker) hindsight(g *played) (referee.Hindsight, bool) {
 		c.find(g.Number, g.events[g.startedAt].Seq, "player_seeds", "seeds within their limits", err.Error())
 		return h, false
 	}
-	arrangement := referee.Deal(material)
-	h.Deal = func(deal.Material) []byte { return arrangement }
+	arrangement := referee.Deal(material, c.rules.Deck())
+	h.Deal = func(deal.Material, []byte) []byte { return arrangement }
 	root := material.Tree(arrangement).Root()
 	rooted := root == g.started.Root
 	switch {
-	case binds && (rooted || g.turnedAgree(arrangement)):
+	case binds && (rooted || g.turnedAgree(arrangement, c.rules)):
 		return h, true // a root alone that is wrong, the replay reports
 	case binds:
 		c.find(g.Number, g.events[g.startedAt].Seq, "root", hexOf(root), hexOf(g.started.Root))
@@ -160,7 +160,7 @@ func (c *checker) commitment(g *played) (committed [32]byte, game, seq int, what
 }
 
 // turnedAgree reports whether every piece that was turned lay there.
-func (g *played) turnedAgree(arrangement []byte) bool {
+func (g *played) turnedAgree(arrangement []byte, r *referee.Rules) bool {
 	turned := 0
 	for i := range g.events {
 		e := &g.events[i]
@@ -168,7 +168,7 @@ func (g *played) turnedAgree(arrangement []byte) bool {
 			continue
 		}
 		turned++
-		if square := turnedSquare(e); square >= len(arrangement) || arrangement[square] != byte(e.Turned) {
+		if at := r.DealIndex(e); at < 0 || at >= len(arrangement) || arrangement[at] != byte(e.Turned) {
 			return false
 		}
 	}

@@ -148,3 +148,19 @@ func (g *Game) Dealt(deal []rules.Piece) *Identities {
 	}
 	return ids
 }
+
+// DealIndex returns the place in the deal of the piece that is dealt to a stop, as
+// Dealt reads it; -1 for a camp and for what is no stop of the board.
+func (g *Game) DealIndex(stop rules.Square) int {
+	i := 0
+	for s := range rules.Square(g.board.stops) {
+		switch {
+		case g.board.camps.has(s):
+		case s == stop:
+			return i
+		default:
+			i++
+		}
+	}
+	return -1
+}
