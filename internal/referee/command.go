@@ -27,6 +27,9 @@ type Header struct {
 	// Expected is the number that the command's ply, or its event, must get.
 	Expected int
 	Seat     rules.Seat // who acts; NoSeat where the platform itself does
+	// Board is the one whose squares the command names, NoBoard where it names none
+	// or whoever made it knows the match's.
+	Board Board
 }
 
 func (h *Header) header() *Header { return h }

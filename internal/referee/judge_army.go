@@ -9,7 +9,12 @@ import (
 
 // ArmyGame returns the board of army chess that the rules judge by, nil where they
 // are those of another family.
-func (r *Rules) ArmyGame() *junqi.Game { return r.army }
+func (r *Rules) ArmyGame() *junqi.Game {
+	if f, ok := r.family.(*armyChess); ok {
+		return f.Game
+	}
+	return nil
+}
 
 // ArmyJudgement is the verdict on a change of a game of army chess outside any match.
 type ArmyJudgement struct {

@@ -159,8 +159,6 @@ func colourName(c banqi.Colour) string {
 	return c.String()
 }
 
-func protoAction(a rules.Action) *refereev1.Action {
-	return &refereev1.Action{
-		Kind: refereev1.ActionKind(a.Kind), From: squareName(a.From), To: squareName(a.To),
-	}
+func protoAction(a rules.Action, name func(rules.Square) string) *refereev1.Action {
+	return &refereev1.Action{Kind: refereev1.ActionKind(a.Kind), From: name(a.From), To: name(a.To)}
 }

@@ -69,7 +69,7 @@ func (m *matchService) ListLegalActions(ctx context.Context, r *refereev1.ListLe
 	for _, action := range state.LegalActions() {
 		manner, target := state.Manner(action)
 		out.Actions = append(out.Actions, &refereev1.LegalAction{
-			Action: protoAction(action), What: manner.String(), Captures: pieceLetter(target),
+			Action: protoAction(action, state.Rules.SquareName), What: manner.String(), Captures: pieceLetter(target),
 		})
 	}
 	now, err := m.referee.Now()

@@ -13,11 +13,12 @@ import (
 const maxChangeBytes = 32
 
 // validateArmyChess is ValidateAction for rulesets of army chess.
-func validateArmyChess(g *junqi.Game, r *refereev1.ValidateActionRequest) (*refereev1.ValidateActionResponse, error) {
+func validateArmyChess(compiled *referee.Rules, r *refereev1.ValidateActionRequest) (*refereev1.ValidateActionResponse, error) {
+	g := compiled.ArmyGame()
 	var c check
 	state := c.text("state", r.GetState(), 1, junqi.MaxTextLength)
 	seat := c.optionalSeat("seat", r.Seat)
-	change, turned := c.armyChange(g, r), c.armyPiece(g, "turned", r.GetTurned())
+	change, turned := c.armyChange(compiled, r), c.armyPiece(g, "turned", r.GetTurned())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func validateArmyChess(g *junqi.Game, r *refereev1.ValidateActionRequest) (*refe
 	}
 	out := &refereev1.ValidateActionResponse{Legal: j.Illegal.OK()}
 	if !j.Illegal.OK() {
-		out.Illegal = protoArmyIllegal(g, j.Illegal, j.Description)
+		out.Illegal = protoIllegal(compiled, j.Illegal, j.Description)
 	} else {
 		out.What, out.Notation = j.What, j.Notation
 	}
@@ -35,7 +36,7 @@ func validateArmyChess(g *junqi.Game, r *refereev1.ValidateActionRequest) (*refe
 		return out, nil
 	}
 	out.NextState, out.Result = j.Next, protoResult(j.Effect.Outcome)
-	out.Disclosure, out.OutSeats = protoDisclosure(g, j.Effect.Disclosure), seatList(j.Effect.Out)
+	out.Disclosure, out.OutSeats = protoDisclosure(compiled, j.Effect.Disclosure), seatList(j.Effect.Out)
 	out.SeatSides = armySides(g, j.Sides)
 	if !j.Effect.Outcome.Over() {
 		out.NextSeat, out.NextSide = optionalSeat(j.NextSeat), out.GetSeatSides()[j.NextSeat]
@@ -44,40 +45,19 @@ func validateArmyChess(g *junqi.Game, r *refereev1.ValidateActionRequest) (*refe
 }
 
 // armyChange reads what changes a game of army chess: an action, or what else.
-func (c *check) armyChange(g *junqi.Game, r *refereev1.ValidateActionRequest) junqi.Change {
+func (c *check) armyChange(compiled *referee.Rules, r *refereev1.ValidateActionRequest) junqi.Change {
 	text := c.text("change", r.GetChange(), 0, maxChangeBytes)
 	if text == "" {
-		return junqi.Ply(c.armyAction(g, r.GetAction()))
+		return junqi.Ply(c.actionOn(compiled.Board(), r.GetAction()))
 	}
 	if r.GetAction() != nil {
 		c.refuse("action", "must be absent where a change is given")
 	}
-	change, _, err := g.ParseChange(text)
+	change, _, err := compiled.ArmyGame().ParseChange(text)
 	if err != nil || change.Kind == junqi.ChangePly {
 		c.refuse("change", "must be pass, out= with a seat and a reason, or leave= with a seat")
 	}
 	return change
-}
-
-// armyAction reads a board action of army chess.
-func (c *check) armyAction(g *junqi.Game, a *refereev1.Action) rules.Action {
-	switch a.GetKind() {
-	case refereev1.ActionKind_ACTION_KIND_FLIP:
-		c.noSquare("action.to", a.GetTo())
-		return rules.Flip(c.armySquare(g, "action.from", a.GetFrom()))
-	case refereev1.ActionKind_ACTION_KIND_MOVE:
-		return rules.Move(c.armySquare(g, "action.from", a.GetFrom()), c.armySquare(g, "action.to", a.GetTo()))
-	}
-	c.refuse("action.kind", "must be FLIP or MOVE")
-	return rules.Action{}
-}
-
-func (c *check) armySquare(g *junqi.Game, field, name string) rules.Square {
-	square, err := g.ParseSquare(name)
-	if err != nil {
-		c.refuse(field, "must be a stop of the board, such as %s", g.SquareName(0))
-	}
-	return square
 }
 
 // armyPiece reads a piece with its rank; empty is none.
@@ -109,7 +89,7 @@ func (s *rulesService) ValidatePlacement(_ context.Context, r *refereev1.Validat
 	}
 	out := &refereev1.ValidatePlacementResponse{Legal: illegal.OK()}
 	if !illegal.OK() {
-		out.Illegal = protoArmyIllegal(compiled.ArmyGame(), illegal, description)
+		out.Illegal = protoIllegal(compiled, illegal, description)
 	}
 	return out, nil
 }

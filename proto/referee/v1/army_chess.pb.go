@@ -386,8 +386,8 @@ type SeatPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The seat.
 	Seat uint32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
-	// How often it has submitted one; 0 while it has not. The last counts.
-	Submissions uint32 `protobuf:"varint,2,opt,name=submissions,proto3" json:"submissions,omitempty"`
+	// Number of the submission that stands, from 1; 0 while there is none.
+	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Commitment to it, as in the event of its submission.
 	Commitment []byte `protobuf:"bytes,3,opt,name=commitment,proto3" json:"commitment,omitempty"`
 	// The placement: six rows of five letters from the front to the back, each from
@@ -438,9 +438,9 @@ func (x *SeatPlacement) GetSeat() uint32 {
 	return 0
 }
 
-func (x *SeatPlacement) GetSubmissions() uint32 {
+func (x *SeatPlacement) GetAttempt() uint32 {
 	if x != nil {
-		return x.Submissions
+		return x.Attempt
 	}
 	return 0
 }
@@ -609,9 +609,10 @@ func (x *ArmyChessFlag) GetSquare() string {
 // PlacementSubmitted is the detail of PLACEMENT_SUBMITTED.
 type PlacementSubmitted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How often the seat has submitted one, this time included.
-	Submissions uint32 `protobuf:"varint,1,opt,name=submissions,proto3" json:"submissions,omitempty"`
-	// Commitment to the placement and a salt, opened when the game has ended.
+	// Number of this submission of the seat, from 1; the last stands.
+	Attempt uint32 `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Commitment to the placement and a salt, opened when the game has ended unless
+	// a later submission took its place; docs/verification.md has its form.
 	Commitment    []byte `protobuf:"bytes,2,opt,name=commitment,proto3" json:"commitment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -647,9 +648,9 @@ func (*PlacementSubmitted) Descriptor() ([]byte, []int) {
 	return file_referee_v1_army_chess_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *PlacementSubmitted) GetSubmissions() uint32 {
+func (x *PlacementSubmitted) GetAttempt() uint32 {
 	if x != nil {
-		return x.Submissions
+		return x.Attempt
 	}
 	return 0
 }
@@ -659,6 +660,52 @@ func (x *PlacementSubmitted) GetCommitment() []byte {
 		return x.Commitment
 	}
 	return nil
+}
+
+// IllegalAttempt is the detail of ILLEGAL_ATTEMPT.
+type IllegalAttempt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the rule that the action broke.
+	Rule          string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IllegalAttempt) Reset() {
+	*x = IllegalAttempt{}
+	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IllegalAttempt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IllegalAttempt) ProtoMessage() {}
+
+func (x *IllegalAttempt) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IllegalAttempt.ProtoReflect.Descriptor instead.
+func (*IllegalAttempt) Descriptor() ([]byte, []int) {
+	return file_referee_v1_army_chess_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *IllegalAttempt) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
 }
 
 var File_referee_v1_army_chess_proto protoreflect.FileDescriptor
@@ -692,10 +739,10 @@ const file_referee_v1_army_chess_proto_rawDesc = "" +
 	"\x14ArmyChessCarriedFlag\x12\x12\n" +
 	"\x04seat\x18\x01 \x01(\rR\x04seat\x12\x16\n" +
 	"\x06square\x18\x02 \x01(\tR\x06square\x12\x19\n" +
-	"\btaken_on\x18\x03 \x01(\tR\atakenOn\"\x9d\x01\n" +
+	"\btaken_on\x18\x03 \x01(\tR\atakenOn\"\x95\x01\n" +
 	"\rSeatPlacement\x12\x12\n" +
-	"\x04seat\x18\x01 \x01(\rR\x04seat\x12 \n" +
-	"\vsubmissions\x18\x02 \x01(\rR\vsubmissions\x12$\n" +
+	"\x04seat\x18\x01 \x01(\rR\x04seat\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x12$\n" +
 	"\n" +
 	"commitment\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\n" +
 	"commitment\x12\x1c\n" +
@@ -710,12 +757,14 @@ const file_referee_v1_army_chess_proto_rawDesc = "" +
 	"stuckSeats\";\n" +
 	"\rArmyChessFlag\x12\x12\n" +
 	"\x04seat\x18\x01 \x01(\rR\x04seat\x12\x16\n" +
-	"\x06square\x18\x02 \x01(\tR\x06square\"\\\n" +
-	"\x12PlacementSubmitted\x12 \n" +
-	"\vsubmissions\x18\x01 \x01(\rR\vsubmissions\x12$\n" +
+	"\x06square\x18\x02 \x01(\tR\x06square\"T\n" +
+	"\x12PlacementSubmitted\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\rR\aattempt\x12$\n" +
 	"\n" +
 	"commitment\x18\x02 \x01(\fB\x04\x88\xb5\x18\x01R\n" +
-	"commitment*\xc2\x01\n" +
+	"commitment\"$\n" +
+	"\x0eIllegalAttempt\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule*\xc2\x01\n" +
 	"\x10EncounterVerdict\x12!\n" +
 	"\x1dENCOUNTER_VERDICT_UNSPECIFIED\x10\x00\x12\"\n" +
 	"\x1eENCOUNTER_VERDICT_ATTACKER_WON\x10\x01\x12\"\n" +
@@ -736,7 +785,7 @@ func file_referee_v1_army_chess_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_army_chess_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_army_chess_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_referee_v1_army_chess_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_referee_v1_army_chess_proto_goTypes = []any{
 	(EncounterVerdict)(0),        // 0: referee.v1.EncounterVerdict
 	(*ArmyChessView)(nil),        // 1: referee.v1.ArmyChessView
@@ -746,6 +795,7 @@ var file_referee_v1_army_chess_proto_goTypes = []any{
 	(*ArmyChessDisclosure)(nil),  // 5: referee.v1.ArmyChessDisclosure
 	(*ArmyChessFlag)(nil),        // 6: referee.v1.ArmyChessFlag
 	(*PlacementSubmitted)(nil),   // 7: referee.v1.PlacementSubmitted
+	(*IllegalAttempt)(nil),       // 8: referee.v1.IllegalAttempt
 }
 var file_referee_v1_army_chess_proto_depIdxs = []int32{
 	2, // 0: referee.v1.ArmyChessView.pieces:type_name -> referee.v1.ArmyChessPiece
@@ -771,7 +821,7 @@ func file_referee_v1_army_chess_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_army_chess_proto_rawDesc), len(file_referee_v1_army_chess_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -378,6 +378,19 @@ const (
 	EventKind_EVENT_KIND_MATCH_ABANDONED EventKind = 21
 	// A seat placed its pieces, or placed them anew. What it placed is not told.
 	EventKind_EVENT_KIND_PLACEMENT_SUBMITTED EventKind = 22
+	// All seats have placed: play began, and with it the clocks.
+	EventKind_EVENT_KIND_PLAY_BEGAN EventKind = 23
+	// The time to place was over before all seats had placed.
+	EventKind_EVENT_KIND_PLACEMENT_EXPIRED EventKind = 24
+	// A turn that expired passed without a ply (four players).
+	EventKind_EVENT_KIND_TURN_PASSED EventKind = 25
+	// Army chess: a seat is out, which ends the game unless its partner plays on. It
+	// follows the event that caused it.
+	EventKind_EVENT_KIND_SEAT_OUT EventKind = 26
+	// Army chess: a seat is out, or the game void, because its player left.
+	EventKind_EVENT_KIND_SEAT_LEFT EventKind = 27
+	// A seat tried an illegal action, under a ruleset by which that loses.
+	EventKind_EVENT_KIND_ILLEGAL_ATTEMPT EventKind = 28
 )
 
 // Enum value maps for EventKind.
@@ -406,6 +419,12 @@ var (
 		20: "EVENT_KIND_MATCH_VOIDED",
 		21: "EVENT_KIND_MATCH_ABANDONED",
 		22: "EVENT_KIND_PLACEMENT_SUBMITTED",
+		23: "EVENT_KIND_PLAY_BEGAN",
+		24: "EVENT_KIND_PLACEMENT_EXPIRED",
+		25: "EVENT_KIND_TURN_PASSED",
+		26: "EVENT_KIND_SEAT_OUT",
+		27: "EVENT_KIND_SEAT_LEFT",
+		28: "EVENT_KIND_ILLEGAL_ATTEMPT",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED":         0,
@@ -431,6 +450,12 @@ var (
 		"EVENT_KIND_MATCH_VOIDED":        20,
 		"EVENT_KIND_MATCH_ABANDONED":     21,
 		"EVENT_KIND_PLACEMENT_SUBMITTED": 22,
+		"EVENT_KIND_PLAY_BEGAN":          23,
+		"EVENT_KIND_PLACEMENT_EXPIRED":   24,
+		"EVENT_KIND_TURN_PASSED":         25,
+		"EVENT_KIND_SEAT_OUT":            26,
+		"EVENT_KIND_SEAT_LEFT":           27,
+		"EVENT_KIND_ILLEGAL_ATTEMPT":     28,
 	}
 )
 
@@ -2196,7 +2221,7 @@ type Event struct {
 	Seat *uint32 `protobuf:"varint,4,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
 	// What happened.
 	Kind EventKind `protobuf:"varint,5,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
-	// The action of a ply.
+	// The action of a ply, or of an illegal attempt.
 	Action *Action `protobuf:"bytes,6,opt,name=action,proto3" json:"action,omitempty"`
 	// Piece that the ply turned; empty for none.
 	Turned string `protobuf:"bytes,7,opt,name=turned,proto3" json:"turned,omitempty"`
@@ -2237,6 +2262,8 @@ type Event struct {
 	//	*Event_Expired
 	//	*Event_MatchLeft
 	//	*Event_PlacementSubmitted
+	//	*Event_SeatOut
+	//	*Event_IllegalAttempt
 	Detail isEvent_Detail `protobuf_oneof:"detail"`
 	// Feat that the ply was, under a ruleset that records feats: "great_merit"
 	// (小兵立大功), the player's last soldier took the enemy general; empty for none.
@@ -2507,6 +2534,24 @@ func (x *Event) GetPlacementSubmitted() *PlacementSubmitted {
 	return nil
 }
 
+func (x *Event) GetSeatOut() *SeatOut {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_SeatOut); ok {
+			return x.SeatOut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetIllegalAttempt() *IllegalAttempt {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_IllegalAttempt); ok {
+			return x.IllegalAttempt
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetFeat() string {
 	if x != nil {
 		return x.Feat
@@ -2592,6 +2637,16 @@ type Event_PlacementSubmitted struct {
 	PlacementSubmitted *PlacementSubmitted `protobuf:"bytes,29,opt,name=placement_submitted,json=placementSubmitted,proto3,oneof"`
 }
 
+type Event_SeatOut struct {
+	// For SEAT_OUT.
+	SeatOut *SeatOut `protobuf:"bytes,32,opt,name=seat_out,json=seatOut,proto3,oneof"`
+}
+
+type Event_IllegalAttempt struct {
+	// For ILLEGAL_ATTEMPT.
+	IllegalAttempt *IllegalAttempt `protobuf:"bytes,33,opt,name=illegal_attempt,json=illegalAttempt,proto3,oneof"`
+}
+
 func (*Event_GameStarted) isEvent_Detail() {}
 
 func (*Event_GameEnded) isEvent_Detail() {}
@@ -2615,6 +2670,10 @@ func (*Event_Expired) isEvent_Detail() {}
 func (*Event_MatchLeft) isEvent_Detail() {}
 
 func (*Event_PlacementSubmitted) isEvent_Detail() {}
+
+func (*Event_SeatOut) isEvent_Detail() {}
+
+func (*Event_IllegalAttempt) isEvent_Detail() {}
 
 // MatchCreated is the detail of MATCH_CREATED.
 type MatchCreated struct {
@@ -2901,6 +2960,52 @@ func (x *MatchEnded) GetServerSeed() []byte {
 	return nil
 }
 
+// SeatOut is the detail of SEAT_OUT.
+type SeatOut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the seat is out.
+	Reason        EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=referee.v1.EndReason" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeatOut) Reset() {
+	*x = SeatOut{}
+	mi := &file_referee_v1_match_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeatOut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeatOut) ProtoMessage() {}
+
+func (x *SeatOut) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_match_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeatOut.ProtoReflect.Descriptor instead.
+func (*SeatOut) Descriptor() ([]byte, []int) {
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SeatOut) GetReason() EndReason {
+	if x != nil {
+		return x.Reason
+	}
+	return EndReason_END_REASON_UNSPECIFIED
+}
+
 // MatchLeft is the detail of MATCH_VOIDED and MATCH_ABANDONED.
 type MatchLeft struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2915,7 +3020,7 @@ type MatchLeft struct {
 
 func (x *MatchLeft) Reset() {
 	*x = MatchLeft{}
-	mi := &file_referee_v1_match_proto_msgTypes[23]
+	mi := &file_referee_v1_match_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3032,7 @@ func (x *MatchLeft) String() string {
 func (*MatchLeft) ProtoMessage() {}
 
 func (x *MatchLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[23]
+	mi := &file_referee_v1_match_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3045,7 @@ func (x *MatchLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchLeft.ProtoReflect.Descriptor instead.
 func (*MatchLeft) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{23}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MatchLeft) GetNote() string {
@@ -2970,7 +3075,7 @@ type ClockPaused struct {
 
 func (x *ClockPaused) Reset() {
 	*x = ClockPaused{}
-	mi := &file_referee_v1_match_proto_msgTypes[24]
+	mi := &file_referee_v1_match_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3087,7 @@ func (x *ClockPaused) String() string {
 func (*ClockPaused) ProtoMessage() {}
 
 func (x *ClockPaused) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[24]
+	mi := &file_referee_v1_match_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3100,7 @@ func (x *ClockPaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockPaused.ProtoReflect.Descriptor instead.
 func (*ClockPaused) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{24}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockPaused) GetFromTime() *timestamppb.Timestamp {
@@ -3023,7 +3128,7 @@ type Disconnected struct {
 
 func (x *Disconnected) Reset() {
 	*x = Disconnected{}
-	mi := &file_referee_v1_match_proto_msgTypes[25]
+	mi := &file_referee_v1_match_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3035,7 +3140,7 @@ func (x *Disconnected) String() string {
 func (*Disconnected) ProtoMessage() {}
 
 func (x *Disconnected) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[25]
+	mi := &file_referee_v1_match_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3048,7 +3153,7 @@ func (x *Disconnected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disconnected.ProtoReflect.Descriptor instead.
 func (*Disconnected) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{25}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Disconnected) GetSeats() []uint32 {
@@ -3071,7 +3176,7 @@ type FoulRuled struct {
 
 func (x *FoulRuled) Reset() {
 	*x = FoulRuled{}
-	mi := &file_referee_v1_match_proto_msgTypes[26]
+	mi := &file_referee_v1_match_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3083,7 +3188,7 @@ func (x *FoulRuled) String() string {
 func (*FoulRuled) ProtoMessage() {}
 
 func (x *FoulRuled) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[26]
+	mi := &file_referee_v1_match_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3096,7 +3201,7 @@ func (x *FoulRuled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoulRuled.ProtoReflect.Descriptor instead.
 func (*FoulRuled) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{26}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FoulRuled) GetConfirmed() bool {
@@ -3124,7 +3229,7 @@ type BankCalled struct {
 
 func (x *BankCalled) Reset() {
 	*x = BankCalled{}
-	mi := &file_referee_v1_match_proto_msgTypes[27]
+	mi := &file_referee_v1_match_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3241,7 @@ func (x *BankCalled) String() string {
 func (*BankCalled) ProtoMessage() {}
 
 func (x *BankCalled) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[27]
+	mi := &file_referee_v1_match_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3254,7 @@ func (x *BankCalled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BankCalled.ProtoReflect.Descriptor instead.
 func (*BankCalled) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{27}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *BankCalled) GetPortionMs() uint32 {
@@ -3170,7 +3275,7 @@ type Expired struct {
 
 func (x *Expired) Reset() {
 	*x = Expired{}
-	mi := &file_referee_v1_match_proto_msgTypes[28]
+	mi := &file_referee_v1_match_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3182,7 +3287,7 @@ func (x *Expired) String() string {
 func (*Expired) ProtoMessage() {}
 
 func (x *Expired) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[28]
+	mi := &file_referee_v1_match_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3195,7 +3300,7 @@ func (x *Expired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expired.ProtoReflect.Descriptor instead.
 func (*Expired) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{28}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Expired) GetLost() bool {
@@ -3222,7 +3327,7 @@ type Compensation struct {
 
 func (x *Compensation) Reset() {
 	*x = Compensation{}
-	mi := &file_referee_v1_match_proto_msgTypes[29]
+	mi := &file_referee_v1_match_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3234,7 +3339,7 @@ func (x *Compensation) String() string {
 func (*Compensation) ProtoMessage() {}
 
 func (x *Compensation) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[29]
+	mi := &file_referee_v1_match_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3247,7 +3352,7 @@ func (x *Compensation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compensation.ProtoReflect.Descriptor instead.
 func (*Compensation) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{29}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Compensation) GetSettlementId() string {
@@ -3297,7 +3402,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_referee_v1_match_proto_msgTypes[30]
+	mi := &file_referee_v1_match_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3309,7 +3414,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[30]
+	mi := &file_referee_v1_match_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3322,7 +3427,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{30}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Change) GetGame() *Game {
@@ -3525,8 +3630,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x06square\x18\x01 \x01(\tR\x06square\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x18\n" +
 	"\x04salt\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\x04salt\x12\x18\n" +
-	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xee\n" +
-	"\n" +
+	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xe7\v\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x10\n" +
@@ -3564,7 +3668,9 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\aexpired\x18\x1a \x01(\v2\x13.referee.v1.ExpiredH\x00R\aexpired\x126\n" +
 	"\n" +
 	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeft\x12Q\n" +
-	"\x13placement_submitted\x18\x1d \x01(\v2\x1e.referee.v1.PlacementSubmittedH\x00R\x12placementSubmitted\x12\x12\n" +
+	"\x13placement_submitted\x18\x1d \x01(\v2\x1e.referee.v1.PlacementSubmittedH\x00R\x12placementSubmitted\x120\n" +
+	"\bseat_out\x18  \x01(\v2\x13.referee.v1.SeatOutH\x00R\aseatOut\x12E\n" +
+	"\x0fillegal_attempt\x18! \x01(\v2\x1a.referee.v1.IllegalAttemptH\x00R\x0eillegalAttempt\x12\x12\n" +
 	"\x04feat\x18\x1c \x01(\tR\x04feat\x12?\n" +
 	"\n" +
 	"disclosure\x18\x1e \x01(\v2\x1f.referee.v1.ArmyChessDisclosureR\n" +
@@ -3601,7 +3707,9 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x06status\x18\x01 \x01(\x0e2\x17.referee.v1.MatchStatusR\x06status\x12!\n" +
 	"\fwinner_seats\x18\x02 \x03(\rR\vwinnerSeats\x12\x1f\n" +
 	"\vserver_seed\x18\x03 \x01(\fR\n" +
-	"serverSeed\";\n" +
+	"serverSeed\"8\n" +
+	"\aSeatOut\x12-\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x15.referee.v1.EndReasonR\x06reason\";\n" +
 	"\tMatchLeft\x12\x12\n" +
 	"\x04note\x18\x01 \x01(\tR\x04note\x12\x1a\n" +
 	"\bbalances\x18\x02 \x03(\x03R\bbalances\"\x81\x01\n" +
@@ -3674,7 +3782,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ACTION_KIND_FLIP\x10\x01\x12\x14\n" +
 	"\x10ACTION_KIND_MOVE\x10\x02\x12\x14\n" +
-	"\x10ACTION_KIND_STOP\x10\x03*\x9e\x05\n" +
+	"\x10ACTION_KIND_STOP\x10\x03*\xca\x06\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_KIND_MATCH_CREATED\x10\x01\x12\x1b\n" +
@@ -3699,7 +3807,13 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x17EVENT_KIND_COMPENSATION\x10\x13\x12\x1b\n" +
 	"\x17EVENT_KIND_MATCH_VOIDED\x10\x14\x12\x1e\n" +
 	"\x1aEVENT_KIND_MATCH_ABANDONED\x10\x15\x12\"\n" +
-	"\x1eEVENT_KIND_PLACEMENT_SUBMITTED\x10\x16B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\x1eEVENT_KIND_PLACEMENT_SUBMITTED\x10\x16\x12\x19\n" +
+	"\x15EVENT_KIND_PLAY_BEGAN\x10\x17\x12 \n" +
+	"\x1cEVENT_KIND_PLACEMENT_EXPIRED\x10\x18\x12\x1a\n" +
+	"\x16EVENT_KIND_TURN_PASSED\x10\x19\x12\x17\n" +
+	"\x13EVENT_KIND_SEAT_OUT\x10\x1a\x12\x18\n" +
+	"\x14EVENT_KIND_SEAT_LEFT\x10\x1b\x12\x1e\n" +
+	"\x1aEVENT_KIND_ILLEGAL_ATTEMPT\x10\x1cB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_match_proto_rawDescOnce sync.Once
@@ -3714,7 +3828,7 @@ func file_referee_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_referee_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_referee_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_referee_v1_match_proto_goTypes = []any{
 	(MatchStatus)(0),              // 0: referee.v1.MatchStatus
 	(GameStatus)(0),               // 1: referee.v1.GameStatus
@@ -3744,19 +3858,21 @@ var file_referee_v1_match_proto_goTypes = []any{
 	(*GameStarted)(nil),           // 25: referee.v1.GameStarted
 	(*GameEnded)(nil),             // 26: referee.v1.GameEnded
 	(*MatchEnded)(nil),            // 27: referee.v1.MatchEnded
-	(*MatchLeft)(nil),             // 28: referee.v1.MatchLeft
-	(*ClockPaused)(nil),           // 29: referee.v1.ClockPaused
-	(*Disconnected)(nil),          // 30: referee.v1.Disconnected
-	(*FoulRuled)(nil),             // 31: referee.v1.FoulRuled
-	(*BankCalled)(nil),            // 32: referee.v1.BankCalled
-	(*Expired)(nil),               // 33: referee.v1.Expired
-	(*Compensation)(nil),          // 34: referee.v1.Compensation
-	(*Change)(nil),                // 35: referee.v1.Change
-	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
-	(*ArmyChessView)(nil),         // 37: referee.v1.ArmyChessView
-	(*SeatPlacement)(nil),         // 38: referee.v1.SeatPlacement
-	(*PlacementSubmitted)(nil),    // 39: referee.v1.PlacementSubmitted
-	(*ArmyChessDisclosure)(nil),   // 40: referee.v1.ArmyChessDisclosure
+	(*SeatOut)(nil),               // 28: referee.v1.SeatOut
+	(*MatchLeft)(nil),             // 29: referee.v1.MatchLeft
+	(*ClockPaused)(nil),           // 30: referee.v1.ClockPaused
+	(*Disconnected)(nil),          // 31: referee.v1.Disconnected
+	(*FoulRuled)(nil),             // 32: referee.v1.FoulRuled
+	(*BankCalled)(nil),            // 33: referee.v1.BankCalled
+	(*Expired)(nil),               // 34: referee.v1.Expired
+	(*Compensation)(nil),          // 35: referee.v1.Compensation
+	(*Change)(nil),                // 36: referee.v1.Change
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*ArmyChessView)(nil),         // 38: referee.v1.ArmyChessView
+	(*SeatPlacement)(nil),         // 39: referee.v1.SeatPlacement
+	(*PlacementSubmitted)(nil),    // 40: referee.v1.PlacementSubmitted
+	(*IllegalAttempt)(nil),        // 41: referee.v1.IllegalAttempt
+	(*ArmyChessDisclosure)(nil),   // 42: referee.v1.ArmyChessDisclosure
 }
 var file_referee_v1_match_proto_depIdxs = []int32{
 	3,  // 0: referee.v1.Action.kind:type_name -> referee.v1.ActionKind
@@ -3764,65 +3880,68 @@ var file_referee_v1_match_proto_depIdxs = []int32{
 	8,  // 2: referee.v1.Match.charges:type_name -> referee.v1.Charges
 	0,  // 3: referee.v1.Match.status:type_name -> referee.v1.MatchStatus
 	9,  // 4: referee.v1.Match.games:type_name -> referee.v1.GameSummary
-	36, // 5: referee.v1.Match.create_time:type_name -> google.protobuf.Timestamp
-	36, // 6: referee.v1.Match.end_time:type_name -> google.protobuf.Timestamp
+	37, // 5: referee.v1.Match.create_time:type_name -> google.protobuf.Timestamp
+	37, // 6: referee.v1.Match.end_time:type_name -> google.protobuf.Timestamp
 	10, // 7: referee.v1.GameSummary.result:type_name -> referee.v1.GameResult
 	11, // 8: referee.v1.GameSummary.settlement:type_name -> referee.v1.Settlement
 	2,  // 9: referee.v1.GameResult.reason:type_name -> referee.v1.EndReason
 	12, // 10: referee.v1.Settlement.lines:type_name -> referee.v1.SettlementLine
-	36, // 11: referee.v1.Settlement.settle_time:type_name -> google.protobuf.Timestamp
+	37, // 11: referee.v1.Settlement.settle_time:type_name -> google.protobuf.Timestamp
 	1,  // 12: referee.v1.Game.status:type_name -> referee.v1.GameStatus
 	14, // 13: referee.v1.Game.clock:type_name -> referee.v1.GameClock
 	16, // 14: referee.v1.Game.dark_chess:type_name -> referee.v1.DarkChessView
-	37, // 15: referee.v1.Game.army_chess:type_name -> referee.v1.ArmyChessView
+	38, // 15: referee.v1.Game.army_chess:type_name -> referee.v1.ArmyChessView
 	10, // 16: referee.v1.Game.result:type_name -> referee.v1.GameResult
 	11, // 17: referee.v1.Game.settlement:type_name -> referee.v1.Settlement
 	21, // 18: referee.v1.Game.deal:type_name -> referee.v1.DealProof
-	38, // 19: referee.v1.Game.placements:type_name -> referee.v1.SeatPlacement
-	36, // 20: referee.v1.GameClock.turn_start_time:type_name -> google.protobuf.Timestamp
-	36, // 21: referee.v1.GameClock.turn_end_time:type_name -> google.protobuf.Timestamp
-	36, // 22: referee.v1.GameClock.deadline_time:type_name -> google.protobuf.Timestamp
-	36, // 23: referee.v1.GameClock.warning_time:type_name -> google.protobuf.Timestamp
+	39, // 19: referee.v1.Game.placements:type_name -> referee.v1.SeatPlacement
+	37, // 20: referee.v1.GameClock.turn_start_time:type_name -> google.protobuf.Timestamp
+	37, // 21: referee.v1.GameClock.turn_end_time:type_name -> google.protobuf.Timestamp
+	37, // 22: referee.v1.GameClock.deadline_time:type_name -> google.protobuf.Timestamp
+	37, // 23: referee.v1.GameClock.warning_time:type_name -> google.protobuf.Timestamp
 	15, // 24: referee.v1.GameClock.seats:type_name -> referee.v1.SeatClock
-	36, // 25: referee.v1.GameClock.placement_deadline_time:type_name -> google.protobuf.Timestamp
+	37, // 25: referee.v1.GameClock.placement_deadline_time:type_name -> google.protobuf.Timestamp
 	17, // 26: referee.v1.DarkChessView.captures:type_name -> referee.v1.DarkChessCaptures
 	18, // 27: referee.v1.DarkChessView.chases:type_name -> referee.v1.DarkChessChase
 	20, // 28: referee.v1.DarkChessView.pauses:type_name -> referee.v1.DarkChessPause
 	19, // 29: referee.v1.DarkChessChase.chased:type_name -> referee.v1.DarkChessChased
 	4,  // 30: referee.v1.Event.kind:type_name -> referee.v1.EventKind
 	5,  // 31: referee.v1.Event.action:type_name -> referee.v1.Action
-	36, // 32: referee.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	37, // 32: referee.v1.Event.event_time:type_name -> google.protobuf.Timestamp
 	15, // 33: referee.v1.Event.clocks:type_name -> referee.v1.SeatClock
 	22, // 34: referee.v1.Event.proof:type_name -> referee.v1.SquareProof
 	25, // 35: referee.v1.Event.game_started:type_name -> referee.v1.GameStarted
 	26, // 36: referee.v1.Event.game_ended:type_name -> referee.v1.GameEnded
 	27, // 37: referee.v1.Event.match_ended:type_name -> referee.v1.MatchEnded
-	29, // 38: referee.v1.Event.clock_paused:type_name -> referee.v1.ClockPaused
-	30, // 39: referee.v1.Event.disconnected:type_name -> referee.v1.Disconnected
-	31, // 40: referee.v1.Event.foul_ruled:type_name -> referee.v1.FoulRuled
-	32, // 41: referee.v1.Event.bank_called:type_name -> referee.v1.BankCalled
-	34, // 42: referee.v1.Event.compensation:type_name -> referee.v1.Compensation
+	30, // 38: referee.v1.Event.clock_paused:type_name -> referee.v1.ClockPaused
+	31, // 39: referee.v1.Event.disconnected:type_name -> referee.v1.Disconnected
+	32, // 40: referee.v1.Event.foul_ruled:type_name -> referee.v1.FoulRuled
+	33, // 41: referee.v1.Event.bank_called:type_name -> referee.v1.BankCalled
+	35, // 42: referee.v1.Event.compensation:type_name -> referee.v1.Compensation
 	24, // 43: referee.v1.Event.match_created:type_name -> referee.v1.MatchCreated
-	33, // 44: referee.v1.Event.expired:type_name -> referee.v1.Expired
-	28, // 45: referee.v1.Event.match_left:type_name -> referee.v1.MatchLeft
-	39, // 46: referee.v1.Event.placement_submitted:type_name -> referee.v1.PlacementSubmitted
-	40, // 47: referee.v1.Event.disclosure:type_name -> referee.v1.ArmyChessDisclosure
-	10, // 48: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
-	11, // 49: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
-	38, // 50: referee.v1.GameEnded.placements:type_name -> referee.v1.SeatPlacement
-	0,  // 51: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
-	36, // 52: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
-	36, // 53: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
-	11, // 54: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
-	13, // 55: referee.v1.Change.game:type_name -> referee.v1.Game
-	6,  // 56: referee.v1.Change.match:type_name -> referee.v1.Match
-	23, // 57: referee.v1.Change.events:type_name -> referee.v1.Event
-	36, // 58: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
-	59, // [59:59] is the sub-list for method output_type
-	59, // [59:59] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	34, // 44: referee.v1.Event.expired:type_name -> referee.v1.Expired
+	29, // 45: referee.v1.Event.match_left:type_name -> referee.v1.MatchLeft
+	40, // 46: referee.v1.Event.placement_submitted:type_name -> referee.v1.PlacementSubmitted
+	28, // 47: referee.v1.Event.seat_out:type_name -> referee.v1.SeatOut
+	41, // 48: referee.v1.Event.illegal_attempt:type_name -> referee.v1.IllegalAttempt
+	42, // 49: referee.v1.Event.disclosure:type_name -> referee.v1.ArmyChessDisclosure
+	10, // 50: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
+	11, // 51: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
+	39, // 52: referee.v1.GameEnded.placements:type_name -> referee.v1.SeatPlacement
+	0,  // 53: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
+	2,  // 54: referee.v1.SeatOut.reason:type_name -> referee.v1.EndReason
+	37, // 55: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
+	37, // 56: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
+	11, // 57: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
+	13, // 58: referee.v1.Change.game:type_name -> referee.v1.Game
+	6,  // 59: referee.v1.Change.match:type_name -> referee.v1.Match
+	23, // 60: referee.v1.Change.events:type_name -> referee.v1.Event
+	37, // 61: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
+	62, // [62:62] is the sub-list for method output_type
+	62, // [62:62] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_match_proto_init() }
@@ -3851,6 +3970,8 @@ func file_referee_v1_match_proto_init() {
 		(*Event_Expired)(nil),
 		(*Event_MatchLeft)(nil),
 		(*Event_PlacementSubmitted)(nil),
+		(*Event_SeatOut)(nil),
+		(*Event_IllegalAttempt)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3858,7 +3979,7 @@ func file_referee_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_match_proto_rawDesc), len(file_referee_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
