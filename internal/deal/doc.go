@@ -58,6 +58,17 @@
 // the log2(w) hashes that its own path is joined with: at level k the bit k of
 // s tells whether the path is the left (0) or the right (1) of the two.
 //
+// Where seats place their pieces themselves there is no arrangement. A placement is
+// committed to when it is made, and again at each further attempt of its seat:
+//
+//	salt       = the first 32 bytes of stream("placement:" || seat || ":" || attempt), numbers in decimal
+//	commitment = SHA-256(tag("referee.placement.v1.commit") || context || u8(seat)
+//	               || u32(attempt) || salt || u32(length of placement) || placement)
+//
+// Salts follow from the seed so that a repeated call can be compared with the
+// commitment, and so that everything can be computed again at the end. Who then
+// guesses a placement that was replaced by a later attempt can tell that he is right.
+//
 // testdata/vectors.json holds examples, and testdata/verify.py computes them a
 // second time in Python without anything but its standard library:
 //

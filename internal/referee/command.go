@@ -57,7 +57,8 @@ type bySeq struct{}
 
 func (bySeq) byPly() bool { return false }
 
-// PlayAction plays one board action.
+// PlayAction plays one board action. Where an attempt at an illegal one loses, it
+// is accepted as that.
 type PlayAction struct {
 	Header
 	Action     rules.Action
@@ -67,7 +68,7 @@ type PlayAction struct {
 func (*PlayAction) byPly() bool { return true }
 
 func (c *PlayAction) same(e *Event) bool {
-	return e.Kind == EventPly && e.Seat == c.Seat && e.Action == c.Action && bytes.Equal(e.ClientHash, c.ClientHash)
+	return (e.Kind == EventPly || e.Kind == EventIllegalAttempt) && e.Seat == c.Seat && e.Action == c.Action && bytes.Equal(e.ClientHash, c.ClientHash)
 }
 
 func (c *PlayAction) decide(d *decision) (*Refusal, error) {
@@ -79,12 +80,20 @@ func (c *PlayAction) decide(d *decision) (*Refusal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if illegal := s.Rules.family.check(&s.Game.Position, known, c.Seat, c.Action); !illegal.OK() {
+	illegal := s.Rules.family.check(&s.Game.Position, known, c.Seat, c.Action)
+	if !illegal.OK() && !s.Rules.family.illegalLoses(illegal) {
 		return s.illegal(illegal), nil
 	}
 	e := c.event(EventPly, d.env.Arrival)
 	e.Action, e.ClientHash = c.Action, c.ClientHash
-	return nil, d.board(e)
+	if illegal.OK() {
+		return nil, d.board(e, rules.EndNone)
+	}
+	e.Kind, e.Detail = EventIllegalAttempt, Small{Note: string(illegal.Rule)}.encode()
+	if _, err := d.add(e); err != nil {
+		return nil, err
+	}
+	return nil, d.lose(c.Seat, rules.EndIllegalAction, s.Game.Last)
 }
 
 // running refuses what needs a game in play.
@@ -93,6 +102,14 @@ func (s *State) running() *Refusal {
 		return nil
 	}
 	return refuse(ReasonGameNotRunning, "game %d is not being played", s.Game.Number).with("game", s.Game.Number)
+}
+
+// inGame refuses a seat that is out while the game goes on without it.
+func (s *State) inGame(seat rules.Seat) *Refusal {
+	if !s.Game.Position.Out().Has(seat) {
+		return nil
+	}
+	return refuse(ReasonIllegalAction, "the seat is out of the game").with("rule", "seat_out")
 }
 
 // OfferDraw offers a draw.
@@ -207,6 +224,12 @@ func (c *Resign) decide(d *decision) (*Refusal, error) {
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
+	if refusal := s.inGame(c.Seat); refusal != nil {
+		return refusal, nil
+	}
+	if illegal := s.Rules.family.checkResign(&g.Position, c.Seat); !illegal.OK() {
+		return refuse(ReasonResignationTooEarly, "%s", s.Rules.family.describe(illegal)).with("ply", illegal.Count), nil
+	}
 	for seat := range s.Players {
 		if g.Position.Turns(rules.Seat(seat)) < s.Rules.ResignAfterTurns {
 			return refuse(ReasonResignationTooEarly, "each side must have made %d turns before a resignation",
@@ -216,7 +239,7 @@ func (c *Resign) decide(d *decision) (*Refusal, error) {
 	if _, err := d.add(c.event(EventResigned, d.env.Arrival)); err != nil {
 		return nil, err
 	}
-	return nil, d.endGame(rules.Outcome{Reason: rules.EndResignation, Winners: s.opponents(c.Seat)}, 0, g.Last)
+	return nil, d.lose(c.Seat, rules.EndResignation, g.Last)
 }
 
 // CallTime takes a portion of the time bank; with NoSeat it is the arbiter's
@@ -277,12 +300,22 @@ func (c *ReportDisconnect) decide(d *decision) (*Refusal, error) {
 	if c.Gone>>len(s.Players) != 0 {
 		return InvalidField("seats", "must be from 0 to %d", len(s.Players)-1), nil
 	}
+	if s.Rules.family.putsOut() && c.Gone&^g.Position.Out() == 0 {
+		return InvalidField("seats", "must name a seat that is still in the game"), nil
+	}
 	e := c.event(EventDisconnected, d.env.Arrival)
 	e.Detail = Small{Number: uint64(c.Gone)}.encode()
 	if _, err := d.add(e); err != nil {
 		return nil, err
 	}
-	outcome := rules.Outcome{Reason: rules.EndAllGone, Void: true}
+	allGone := rules.Outcome{Reason: rules.EndAllGone, Void: true}
+	if s.Rules.family.putsOut() {
+		if in := s.Sides().All() &^ g.Position.Out(); in&^c.Gone == 0 {
+			return nil, d.endGame(allGone, 0, g.Last)
+		}
+		return nil, d.leave(c.Gone)
+	}
+	outcome := allGone
 	for _, side := range s.Sides() {
 		if side&c.Gone == 0 {
 			outcome = rules.Outcome{Reason: rules.EndDisconnection, Winners: side}
@@ -295,15 +328,16 @@ func (c *ReportDisconnect) decide(d *decision) (*Refusal, error) {
 	return nil, d.endGame(outcome, gone, g.Last)
 }
 
-// SubmitPlacement places a seat's pieces. No family has such a phase yet.
-type SubmitPlacement struct {
-	Header
-	bySeq
-	Placement string
-}
-
-func (c *SubmitPlacement) same(*Event) bool { return false }
-
-func (c *SubmitPlacement) decide(*decision) (*Refusal, error) {
-	return refuse(ReasonNoPlacementPhase, "dark chess deals its pieces: there is nothing to place"), nil
+// leave takes seats out of the game one after the other, until that has ended it.
+func (d *decision) leave(gone rules.SeatSet) error {
+	g := &d.State.Game
+	for seat := range rules.Seat(rules.MaxSeats) {
+		if !gone.Has(seat) || g.Position.Out().Has(seat) || g.Status != GamePlaying {
+			continue
+		}
+		if err := d.board(Event{Kind: EventSeatLeft, Seat: seat, Time: g.Last}, rules.EndNone); err != nil {
+			return err
+		}
+	}
+	return nil
 }

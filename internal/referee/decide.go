@@ -63,6 +63,8 @@ type decision struct {
 	seed   *deal.Seed // the present game's, once opened
 	hidden hidden     // the present game's, once opened
 	opened bool       // hidden
+	// placements are those of the present game by seat, once opened.
+	placements []string
 	// committed is what the log committed to, where a decision is made again.
 	committed *[32]byte
 }
@@ -197,15 +199,12 @@ func (d *decision) settle() error {
 // nextOutage returns the first outage that overlaps the running turn and has
 // not been accounted for. Standing clocks have nothing to pause.
 func (d *decision) nextOutage() (Outage, bool) {
-	g := &d.State.Game
-	if g.Status != GamePlaying || g.Clock.Running == rules.NoSeat {
-		return Outage{}, false
-	}
-	if _, running := d.State.Deadline(); !running {
+	after, running := d.State.OutagesAfter()
+	if !running {
 		return Outage{}, false
 	}
 	for _, outage := range d.env.Outages {
-		if outage.Until > g.OutageSeen && outage.Until > g.Clock.TurnStart {
+		if outage.Until > after {
 			return outage, true
 		}
 	}
@@ -218,10 +217,13 @@ func (d *decision) pause(o Outage) error {
 	return err
 }
 
-// expire adjudicates the expiry of the running turn: the seat loses, or the
-// server plays for it.
+// expire adjudicates the expiry of the running turn: the seat loses, the turn
+// passes, or the server plays for it.
 func (d *decision) expire(deadline clock.Time) error {
 	s := &d.State
+	if s.Game.Status == GamePlacing {
+		return d.expirePlacing(deadline)
+	}
 	seat := s.Game.Position.Turn()
 	inChain := s.Game.Position.inChain()
 	probe := s.Game
@@ -234,7 +236,10 @@ func (d *decision) expire(deadline clock.Time) error {
 		return err
 	}
 	if expiry.Lost {
-		return d.endGame(rules.Outcome{Reason: rules.EndTime, Winners: s.opponents(seat)}, 0, deadline)
+		return d.lose(seat, rules.EndTime, deadline)
+	}
+	if s.Rules.family.passes() {
+		return d.board(Event{Kind: EventTurnPassed, Seat: seat, Time: deadline}, rules.EndNone)
 	}
 	if !inChain {
 		if err := d.serverPly(seat, deadline); err != nil {
@@ -242,7 +247,7 @@ func (d *decision) expire(deadline clock.Time) error {
 		}
 	}
 	if s.Game.Status == GamePlaying && s.Game.Position.inChain() {
-		return d.board(Event{Kind: EventServerPly, Seat: seat, Time: deadline, Action: rules.Stop()})
+		return d.board(Event{Kind: EventServerPly, Seat: seat, Time: deadline, Action: rules.Stop()}, rules.EndNone)
 	}
 	return nil
 }
@@ -264,12 +269,21 @@ func (d *decision) serverPly(seat rules.Seat, at clock.Time) error {
 		return fmt.Errorf("ply %d: no action to play for seat %d", s.Game.NextPly(), seat)
 	}
 	action := actions[s.material(seed).ServerPlay(s.Game.NextPly()).Intn(len(actions))]
-	return d.board(Event{Kind: EventServerPly, Seat: seat, Time: at, Action: action})
+	return d.board(Event{Kind: EventServerPly, Seat: seat, Time: at, Action: action}, rules.EndNone)
+}
+
+// lose makes a seat lose. Where that is a change of the board, its partner may
+// play on.
+func (d *decision) lose(seat rules.Seat, reason rules.EndReason, at clock.Time) error {
+	if !d.State.Rules.family.putsOut() {
+		return d.endGame(rules.Outcome{Reason: reason, Winners: d.State.opponents(seat)}, 0, at)
+	}
+	return d.board(Event{Kind: EventSeatOut, Seat: seat, Time: at}, reason)
 }
 
 // board makes a legal change of the board: it opens what is hidden if that has a
-// say, and ends the game if the change does.
-func (d *decision) board(e Event) error {
+// say, and ends the game if the change does. reason is why a seat is put out.
+func (d *decision) board(e Event, reason rules.EndReason) error {
 	family, p := d.State.Rules.family, &d.State.Game.Position
 	known, err := d.concealed()
 	if err != nil {
@@ -280,17 +294,23 @@ func (d *decision) board(e Event) error {
 			return err
 		}
 	}
-	if e.Turned, e.Detail, err = family.judge(p, known, e.change()); err != nil {
+	c := e.change()
+	c.reason = reason
+	if e.Turned, e.Detail, err = family.judge(p, known, c); err != nil {
 		return fmt.Errorf("ply %d: %w", d.State.Game.NextPly(), err)
 	}
 	effect, err := d.add(e)
 	if err != nil {
 		return err
 	}
-	if effect.Outcome.Over() {
-		return d.endGame(effect.Outcome, 0, d.State.Game.Last)
+	if !effect.Outcome.Over() {
+		return nil
 	}
-	return nil
+	gone := rules.SeatSet(0)
+	if effect.Outcome.Reason == rules.EndDisconnection && !effect.Outcome.Void {
+		gone = d.State.Game.Left
+	}
+	return d.endGame(effect.Outcome, gone, d.State.Game.Last)
 }
 
 // concealed opens what is hidden if seats have secrets of their own: whatever
@@ -307,12 +327,22 @@ func (d *decision) openHidden() (hidden, error) {
 	if d.opened {
 		return d.hidden, nil
 	}
-	seed, err := d.openSeed()
+	family := d.State.Rules.family
+	var dealt []byte
+	var placements []string
+	var err error
+	if family.places() {
+		placements, err = d.openPlacements()
+	} else {
+		var seed deal.Seed
+		if seed, err = d.openSeed(); err == nil {
+			dealt = d.env.Deal(d.State.material(seed), family.deck())
+		}
+	}
 	if err != nil {
 		return hidden{}, err
 	}
-	family := d.State.Rules.family
-	d.hidden, err = family.reveal(d.env.Deal(d.State.material(seed), family.deck()), nil)
+	d.hidden, err = family.reveal(dealt, placements)
 	d.opened = err == nil
 	return d.hidden, err
 }
@@ -433,6 +463,9 @@ func (d *decision) endGameIn(outcome rules.Outcome, disconnected rules.SeatSet, 
 		return err
 	}
 	ended := Ended{Outcome: outcome, Disconnected: disconnected, ServerSeed: seed}
+	if ended.Placements, err = d.revealPlacements(seed); err != nil {
+		return err
+	}
 	for seat := range s.Players {
 		ended.Captures = append(ended.Captures, int64(s.Game.Position.Captures(rules.Seat(seat))))
 	}

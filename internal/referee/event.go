@@ -209,6 +209,9 @@ type Ended struct {
 	ServerSeed   [32]byte // revealed
 	// NextCommitment binds the seed of the next game; zero when the match is over.
 	NextCommitment [32]byte
+	// Placements open the commitments to the placements that stood, by seat, in
+	// games that began with placing.
+	Placements []RevealedPlacement
 }
 
 func (n Ended) encode() []byte {
@@ -218,6 +221,9 @@ func (n Ended) encode() []byte {
 	e.u8(uint8(n.Disconnected))
 	e.fixed(n.ServerSeed[:])
 	e.fixed(n.NextCommitment[:])
+	if len(n.Placements) > 0 {
+		e.revealed(n.Placements)
+	}
 	return e.buf
 }
 
@@ -228,6 +234,11 @@ func (e *Event) GameEnded() (n Ended, err error) {
 	n.Captures = d.ints()
 	n.Disconnected = rules.SeatSet(d.u8())
 	n.ServerSeed, n.NextCommitment = d.hash(), d.hash()
+	if len(d.buf) > 0 {
+		if n.Placements = d.revealed(); len(n.Placements) == 0 {
+			d.fail() // written in another way, it would be another event of the same content
+		}
+	}
 	return n, d.end()
 }
 

@@ -45,8 +45,14 @@ func (s *State) applyKind(e *Event) (effect Effect, err error) {
 	switch e.Kind {
 	case EventGameStarted:
 		err = s.applyStarted(e)
-	case EventPly, EventServerPly:
-		return s.applyPly(e)
+	case EventPly, EventServerPly, EventTurnPassed, EventSeatOut, EventSeatLeft:
+		return s.applyBoard(e)
+	case EventPlacementSubmitted:
+		err = s.applyPlacement(e)
+	case EventPlayBegan:
+		err = s.applyPlayBegan(e)
+	case EventPlacementExpired:
+		err = s.applyPlacementExpired(e)
 	case EventDrawOffered:
 		g.DrawOffer = e.Seat
 		g.OffersMade[e.Seat]++
@@ -56,7 +62,7 @@ func (s *State) applyKind(e *Event) (effect Effect, err error) {
 		if illegal := s.Rules.family.requestCount(&g.Position, e.Seat); !illegal.OK() {
 			err = fmt.Errorf("%w: %s", errReplay, illegal.Rule)
 		}
-	case EventResigned, EventDisconnected:
+	case EventResigned, EventDisconnected, EventIllegalAttempt:
 		// The ending that follows says what it meant.
 	case EventBankCalled:
 		err = s.applyBankCalled(e)
@@ -118,34 +124,53 @@ func (s *State) applyStarted(e *Event) error {
 		return err
 	}
 	g := &s.Game
-	g.Status, s.Status = GamePlaying, MatchPlaying
+	s.Status = MatchPlaying
 	if g.Number == 1 {
 		s.FirstSeat = d.First // from which the later games alternate
 	}
 	g.PlayerSeeds, g.Root, g.First, g.Started = d.PlayerSeeds, d.Root, d.First, e.Time
-	g.Position = s.Rules.family.start(d.First, hidden{})
 	g.Clock = s.Rules.Clock.Start(len(s.Players))
-	g.Clock.StartTurn(d.First, e.Time)
+	if !s.Rules.family.places() {
+		s.play(hidden{}, e.Time)
+		return nil
+	}
+	g.Status = GamePlacing
+	if ms := s.Rules.Clock.PlacementMS; ms > 0 {
+		g.Placing.Deadline = e.Time + clock.Time(ms*1000)
+	}
 	return nil
 }
 
-func (s *State) applyPly(e *Event) (Effect, error) {
+// play lets the present game's first turn begin. What becomes public with it is in
+// shown.
+func (s *State) play(shown hidden, at clock.Time) {
+	g := &s.Game
+	g.Status = GamePlaying
+	g.Position = s.Rules.family.start(g.First, shown)
+	g.Clock.StartTurn(g.First, at)
+}
+
+func (s *State) applyBoard(e *Event) (Effect, error) {
 	g := &s.Game
 	mover := g.Position.Turn()
 	effect, err := s.Rules.family.apply(&g.Position, e.change(), e.Turned, e.Detail)
 	if err != nil {
 		return effect, err
 	}
-	if g.DrawOffer != rules.NoSeat && g.DrawOffer != mover {
+	if g.DrawOffer != rules.NoSeat && s.opponents(mover).Has(g.DrawOffer) {
 		g.DrawOffer = rules.NoSeat // an offer stands until the other side's next ply
 	}
-	s.afterPly(effect, e)
+	if e.Kind == EventSeatLeft {
+		g.Left |= rules.SeatsOf(e.Seat)
+	}
+	s.moveClocks(effect, e)
 	return effect, nil
 }
 
-// afterPly moves the clocks on: the turn may go on (a chain), pass, or be the
-// last of the game. A turn that the server plays ended when it expired.
-func (s *State) afterPly(effect Effect, e *Event) {
+// moveClocks moves the clocks on after a change of the board: the turn may go on
+// (a chain, or another seat's leaving), pass, or be the last of the game. A turn
+// that the server plays, or that passes, ended when it expired.
+func (s *State) moveClocks(effect Effect, e *Event) {
 	g := &s.Game
 	switch {
 	case g.Position.AwaitingRuling():
@@ -156,6 +181,8 @@ func (s *State) afterPly(effect Effect, e *Event) {
 	case effect.TurnEnded:
 		if e.Kind == EventPly {
 			g.Clock.EndTurn(s.Rules.Clock, e.Time)
+		} else {
+			g.Clock.Stop(s.Rules.Clock, e.Time)
 		}
 		g.Clock.StartTurn(g.Position.Turn(), e.Time)
 	}
@@ -198,7 +225,12 @@ func (s *State) applyPaused(e *Event) error {
 	if err != nil {
 		return err
 	}
-	s.Game.Clock.Pause(s.Rules.Clock, d.From, d.Until)
+	since, _ := s.OutagesAfter()
+	if s.Game.Status == GamePlacing {
+		s.Game.Placing.pause(since, Outage(d))
+	} else {
+		s.Game.Clock.Pause(s.Rules.Clock, d.From, d.Until)
+	}
 	s.Game.OutageSeen = d.Until
 	return nil
 }
@@ -235,12 +267,16 @@ func (s *State) applyGameEnded(e *Event) error {
 			return fmt.Errorf("%w: captures differ", errReplay)
 		}
 	}
+	if err := s.checkRevealed(d.Placements); err != nil {
+		return err
+	}
 	if len(s.Past) != g.Number-1 {
 		return fmt.Errorf("%w: game %d ended twice", errReplay, g.Number)
 	}
 	s.Past = append(s.Past[:len(s.Past):len(s.Past)], past)
 	g.Clock.Stop(s.Rules.Clock, e.Time)
 	g.Status, g.Outcome, g.ServerSeed, g.DrawOffer = GameEnded, d.Outcome, d.ServerSeed, rules.NoSeat
+	g.Placing.Sealed, g.Placing.Revealed = nil, d.Placements
 	if d.NextCommitment == ([32]byte{}) {
 		return nil // the event that ends the match follows
 	}

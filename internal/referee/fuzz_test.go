@@ -3,7 +3,6 @@ package referee
 import (
 	"slices"
 	"testing"
-
 )
 
 // FuzzParseRules: whatever is read as a ruleset reads back from its stored form

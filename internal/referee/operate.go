@@ -51,8 +51,6 @@ func (r *Rules) Seats() int { return r.family.sides().Seats() }
 func (c *CreateMatch) check() *Refusal {
 	seats := c.Rules.Seats()
 	switch {
-	case c.Rules.ArmyChess != nil:
-		return InvalidField("ruleset", "must be of dark chess: no match of army chess is played yet")
 	case len(c.Players) != seats:
 		return InvalidField("player_ids", "must be %d", seats)
 	case len(c.Balances) != seats:
@@ -183,8 +181,10 @@ func (c *StartGame) decide(d *decision) (*Refusal, error) {
 	if err := material.Check(); err != nil {
 		return InvalidField("player_seeds", "%s", err), nil
 	}
-	started := Started{Balances: c.Balances, HoldIDs: c.HoldIDs, PlayerSeeds: c.PlayerSeeds,
-		Root: material.Tree(d.env.Deal(material, s.Rules.family.deck())).Root()}
+	started := Started{Balances: c.Balances, HoldIDs: c.HoldIDs, PlayerSeeds: c.PlayerSeeds}
+	if deck := s.Rules.family.deck(); deck != nil {
+		started.Root = material.Tree(d.env.Deal(material, deck)).Root()
+	}
 	started.First, started.Draws = s.firstMover(material)
 	e := c.event(EventGameStarted, d.env.Arrival)
 	e.Detail = started.encode()

@@ -15,6 +15,9 @@ type Hindsight struct {
 	Next [32]byte
 	// Deal lays the game out; it may remember what it laid out before.
 	Deal Dealer
+	// Placements are those that the game's ending revealed, by seat; none where it
+	// had nothing to place.
+	Placements []RevealedPlacement
 	// Outages are all that are on record, in order of time; none where the
 	// record is not at hand.
 	Outages []Outage
@@ -31,10 +34,14 @@ type Hindsight struct {
 func Rejudge(s *State, e *Event, h Hindsight) (Decision, error) {
 	d := newDecision(s, Env{Arrival: e.Time, Now: e.Time, Deal: h.Deal})
 	d.seed, d.committed = &h.Seed, &h.Next
+	d.placements = make([]string, len(s.Players))
+	for seat := range d.placements[:min(len(d.placements), len(h.Placements))] {
+		d.placements[seat] = h.Placements[seat].Placement
+	}
 	switch e.Kind {
 	case EventMatchCreated:
 		return d.recreate(e)
-	case EventExpired:
+	case EventExpired, EventPlacementExpired:
 		d.env.Outages = h.Outages
 		return d.reexpire()
 	case EventClockPaused:
@@ -46,10 +53,33 @@ func Rejudge(s *State, e *Event, h Hindsight) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	if placed, ok := c.(*SubmitPlacement); ok {
+		if err := placed.recall(e, h.Placements); err != nil {
+			return Decision{}, err
+		}
+	}
 	if refusal := s.forbidden(c.header()); refusal != nil {
 		return Decision{Own: -1, Refusal: refusal}, nil
 	}
 	return d.decide(c)
+}
+
+// recall finds the placement that an event committed to: the one revealed at the
+// game's end or, if a later attempt took its place, only its commitment.
+func (c *SubmitPlacement) recall(e *Event, revealed []RevealedPlacement) error {
+	detail, err := e.Placed()
+	if err != nil {
+		return err
+	}
+	if int(c.Seat) >= len(revealed) {
+		return unexplained("seat %d has no placement that was revealed", c.Seat)
+	}
+	if last := &revealed[c.Seat]; detail.Attempt < last.Attempt {
+		c.superseded = &detail.Commitment
+	} else {
+		c.Placement = last.Placement
+	}
+	return nil
 }
 
 // unexplained is the error for an event that nothing makes.
@@ -126,7 +156,7 @@ func (s *State) headerOf(e *Event) Header {
 // commandOf returns the command that must have made an event.
 func (s *State) commandOf(e *Event) (Command, error) {
 	switch e.Kind {
-	case EventServerPly, EventGameEnded, EventMatchEnded:
+	case EventServerPly, EventGameEnded, EventMatchEnded, EventPlayBegan, EventTurnPassed, EventSeatOut, EventSeatLeft:
 		return nil, unexplained("%s follows from nothing before it", e.Kind)
 	}
 	if e.RequestID == (ID{}) {
@@ -140,7 +170,7 @@ func (s *State) commandOf(e *Event) (Command, error) {
 	case EventGameStarted:
 		detail, err := e.Started()
 		return &StartGame{Header: h, Balances: detail.Balances, HoldIDs: detail.HoldIDs, PlayerSeeds: detail.PlayerSeeds}, err
-	case EventPly:
+	case EventPly, EventIllegalAttempt:
 		_, h.Expected, _ = s.Present()
 		return &PlayAction{Header: h, Action: e.Action, ClientHash: e.ClientHash}, nil
 	case EventDrawOffered:
@@ -155,6 +185,8 @@ func (s *State) commandOf(e *Event) (Command, error) {
 		return &Resign{Header: h}, nil
 	case EventOpeningEnded:
 		return &CallTime{Header: h}, nil
+	case EventPlacementSubmitted:
+		return &SubmitPlacement{Header: h}, nil
 	}
 	return s.commandOfDetail(e, h)
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"referee.example/internal/rules"
 )
 
 // replayed looks at the request id before anything else: a retry gets its
@@ -22,6 +24,9 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 		return Answer{}, false, reused()
 	}
 	answer, err = r.again(ctx, s, first)
+	if placed, ok := c.(*SubmitPlacement); ok && err == nil {
+		err = r.samePlacement(answer.State, placed, &first)
+	}
 	return answer, true, err
 }
 
@@ -57,9 +62,28 @@ func (r *Referee) firstEvent(ctx context.Context, s *State, h *Header, byPly boo
 	// twice at once.
 	e, err := r.numbered(ctx, h, byPly)
 	if errors.Is(err, ErrNotFound) {
+		if byPly {
+			return r.attemptEvent(ctx, h)
+		}
 		return Event{}, nil
 	}
 	return e, err
+}
+
+// attemptEvent returns the event of an illegal attempt at the ply that a command
+// expects, which became none; the zero event if there was none. Only the last
+// request of a game can have been one.
+func (r *Referee) attemptEvent(ctx context.Context, h *Header) (Event, error) {
+	for seq := max(h.Expected, 1); ; {
+		e, err := r.store.RequestEvent(ctx, h.Match, h.Game, seq)
+		if errors.Is(err, ErrNotFound) {
+			return Event{}, nil
+		}
+		if err != nil || e.Kind == EventIllegalAttempt && e.RequestID == h.RequestID && e.Ply == h.Expected-1 {
+			return e, err
+		}
+		seq = e.Seq + 1
+	}
 }
 
 // numbered returns the event of the number that a command expects.
@@ -74,13 +98,12 @@ func (r *Referee) numbered(ctx context.Context, h *Header, byPly bool) (Event, e
 // after it and after the endings that it caused.
 func (r *Referee) again(ctx context.Context, s *State, first Event) (Answer, error) {
 	own := []Event{first}
-	after, err := r.store.Events(ctx, s.ID, first.Game, first.Seq+1, 2)
+	after, err := r.store.Events(ctx, s.ID, first.Game, first.Seq+1, rules.MaxSeats+2)
 	if err != nil {
 		return Answer{}, err
 	}
 	for _, e := range after {
-		ends := e.Kind == EventGameEnded || e.Kind == EventMatchEnded
-		if !ends || e.RequestID != (ID{}) {
+		if !follows(e.Kind) || e.RequestID != (ID{}) {
 			break
 		}
 		own = append(own, e)
@@ -94,6 +117,15 @@ func (r *Referee) again(ctx context.Context, s *State, first Event) (Answer, err
 		return Answer{}, err
 	}
 	return Answer{State: then, Events: own, Replayed: true, Now: now}, nil
+}
+
+// follows reports whether events of the kind come of a command's, in its commit.
+func follows(k EventKind) bool {
+	switch k {
+	case EventPlayBegan, EventSeatOut, EventSeatLeft, EventGameEnded, EventMatchEnded:
+		return true
+	}
+	return false
 }
 
 // foldPage is how many events a replay reads at a time.
@@ -120,7 +152,7 @@ func (r *Referee) stateAt(ctx context.Context, s *State, game, seq int) (*State,
 		}
 		then.Game.Sealed = sealed[number-1]
 	}
-	return then, nil
+	return then, r.recallPlacements(ctx, s, then)
 }
 
 // foldGame replays one game's log into s, up to seq or, for 0, to its end.

@@ -130,6 +130,12 @@ func (e *encoder) game(r *Rules, g *Game) {
 	if g.Started != 0 {
 		e.bytes(r.family.encode(&g.Position))
 		e.bytes(g.Clock.AppendBinary(nil))
+		if r.family.places() {
+			e.placing(&g.Placing, r.Seats())
+		}
+		if r.family.putsOut() {
+			e.u8(uint8(g.Left))
+		}
 	}
 }
 
@@ -169,6 +175,12 @@ func (d *decoder) board(r *Rules, g *Game) {
 		return
 	}
 	g.Position, g.Clock = position, c
+	if r.family.places() {
+		g.Placing = d.placing(r.Seats())
+	}
+	if r.family.putsOut() {
+		g.Left = rules.SeatSet(d.u8())
+	}
 }
 
 // RulesetHash reads from a snapshot which ruleset it needs.

@@ -74,6 +74,7 @@ const (
 	GamePlaying        GameStatus = 2
 	GameAwaitingRuling GameStatus = 3
 	GameEnded          GameStatus = 4
+	GamePlacing        GameStatus = 5
 )
 
 // Game is the present game of a match.
@@ -92,7 +93,9 @@ type Game struct {
 	Root        [32]byte
 	First       rules.Seat
 	Started     clock.Time
+	Placing     Placing // in games that begin so
 	Position    Position
+	Left        rules.SeatSet // seats that are out because their players left
 	Clock       clock.Clock
 	DrawOffer   rules.Seat // whose offer stands, NoSeat for none
 	OffersMade  [rules.MaxSeats]int
@@ -148,19 +151,27 @@ func (s *State) material(seed deal.Seed) deal.Material {
 	return deal.Material{Context: s.Context(), Server: seed, Players: s.Game.PlayerSeeds}
 }
 
-// Deadline returns when the running turn expires; false while no clock runs.
+// Deadline returns when the running turn, or the time to place, expires; false
+// while no clock runs.
 func (s *State) Deadline() (clock.Time, bool) {
-	if s.Game.Status != GamePlaying {
-		return 0, false
+	switch g := &s.Game; g.Status {
+	case GamePlaying:
+		return g.Clock.Deadline(s.Rules.Clock)
+	case GamePlacing:
+		return g.Placing.Deadline, g.Placing.Deadline != 0
 	}
-	return s.Game.Clock.Deadline(s.Rules.Clock)
+	return 0, false
 }
 
 // OutagesAfter returns after which instant an outage must have ended to concern
-// the running turn; false while no clock runs.
+// what Deadline speaks of; false while no clock runs.
 func (s *State) OutagesAfter() (clock.Time, bool) {
+	g := &s.Game
 	_, running := s.Deadline()
-	return max(s.Game.Clock.TurnStart, s.Game.OutageSeen), running
+	if g.Status == GamePlacing {
+		return max(g.Started, g.OutageSeen), running
+	}
+	return max(g.Clock.TurnStart, g.OutageSeen), running
 }
 
 // outcomes returns the results of all games, for the standing of the series.

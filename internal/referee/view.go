@@ -8,7 +8,7 @@ import (
 	"referee.example/internal/rules/banqi"
 )
 
-// Board returns the board of a started game as a viewer may see it.
+// Board returns the board of a started game of dark chess as a viewer may see it.
 func (s *State) Board(viewer rules.Seat) banqi.View {
 	return s.Rules.family.(*darkChess).View(&s.Game.Position.dark, viewer)
 }
@@ -16,15 +16,16 @@ func (s *State) Board(viewer rules.Seat) banqi.View {
 // BoardText returns the whole state of the board as text.
 func (s *State) BoardText() string { return s.Rules.family.text(&s.Game.Position) }
 
-// LegalActions lists what the seat to move may do; none outside play.
+// LegalActions lists what the seat to move may do; none outside play, and none
+// where seats have secrets of their own: Referee.LegalActions opens those.
 func (s *State) LegalActions() []rules.Action {
-	if s.Game.Status != GamePlaying {
+	if s.Game.Status != GamePlaying || s.Rules.family.conceals() {
 		return nil
 	}
 	return s.Rules.family.list(&s.Game.Position, hidden{})
 }
 
-// Manner tells what a legal action would be, and the face-up piece it takes.
+// Manner tells what a legal action of dark chess would be, and the face-up piece it takes.
 func (s *State) Manner(a rules.Action) (banqi.Manner, rules.Piece) {
 	manner := s.Rules.family.(*darkChess).Manner(&s.Game.Position.dark, a)
 	target := rules.NoPiece

@@ -63,8 +63,11 @@ func (s Sides) Validate() error {
 	return nil
 }
 
+// All returns the seats of both sides.
+func (s Sides) All() rules.SeatSet { return s[0] | s[1] }
+
 // Seats returns how many seats the sides hold together.
-func (s Sides) Seats() int { return (s[0] | s[1]).Len() }
+func (s Sides) Seats() int { return s.All().Len() }
 
 // winner returns the index of the side that won a decided game. A void game
 // has no winner whatever it says, and part of a team is no side.

@@ -157,6 +157,9 @@ func openingsOf(id referee.ID, g *played, r *referee.Rules) []exportedOpening {
 		return nil
 	}
 	deck := r.Deck()
+	if len(deck) == 0 {
+		return []exportedOpening{}
+	}
 	tree := material.Tree(referee.Deal(material, deck))
 	all := []exportedOpening{}
 	for i := range g.events {

@@ -120,6 +120,9 @@ func (c *checker) hindsight(g *played) (referee.Hindsight, bool) {
 	committed, atGame, atSeq, what := c.commitment(g)
 	binds := context.Commit(seed) == committed
 	h := referee.Hindsight{Seed: seed, Next: g.next, Outages: c.match.Outages}
+	if g.ended != nil {
+		h.Placements = g.ended.Placements
+	}
 	if g.started == nil {
 		if !binds {
 			c.find(g.Number, g.endSeq(), "server_seed", "the seed that "+hexOf(committed)+" commits to", "another seed")
@@ -132,9 +135,13 @@ func (c *checker) hindsight(g *played) (referee.Hindsight, bool) {
 		c.find(g.Number, g.events[g.startedAt].Seq, "player_seeds", "seeds within their limits", err.Error())
 		return h, false
 	}
-	arrangement := referee.Deal(material, c.rules.Deck())
+	var arrangement []byte
+	var root [32]byte // stays zero where nothing is dealt
+	if deck := c.rules.Deck(); len(deck) > 0 {
+		arrangement = referee.Deal(material, deck)
+		root = material.Tree(arrangement).Root()
+	}
 	h.Deal = func(deal.Material, []byte) []byte { return arrangement }
-	root := material.Tree(arrangement).Root()
 	rooted := root == g.started.Root
 	switch {
 	case binds && (rooted || g.turnedAgree(arrangement, c.rules)):

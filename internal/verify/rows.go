@@ -278,6 +278,7 @@ func (c *checker) stateRow(r *referee.Record) {
 		w.is("state", "a snapshot of the match", err.Error())
 		return
 	}
+	s.Game.Placing.Sealed = stored.Game.Placing.Sealed // which does not follow from the log
 	for _, d := range s.Differences(stored) {
 		w.is("state: "+d.Part, d.A, d.B)
 	}
@@ -287,7 +288,7 @@ func (c *checker) stateRow(r *referee.Record) {
 	deadline, running := s.Deadline()
 	after := clock.Time(0)
 	if running {
-		after = max(s.Game.Clock.TurnStart, s.Game.OutageSeen)
+		after, _ = s.OutagesAfter()
 	}
 	w.is("deadline", deadline, got.Deadline)
 	w.is("outages_after", after, got.OutagesAfter)
@@ -302,7 +303,7 @@ func commits(logs [][]referee.Event) (low, high int64) {
 	for _, events := range logs {
 		for i := range events {
 			switch events[i].Kind {
-			case referee.EventExpired, referee.EventClockPaused:
+			case referee.EventExpired, referee.EventPlacementExpired, referee.EventClockPaused:
 				high++
 			default:
 				if events[i].RequestID != (referee.ID{}) {

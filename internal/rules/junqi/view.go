@@ -74,6 +74,16 @@ func (g *Game) View(s *State, ids *Identities, viewer rules.Seat) View {
 	return v
 }
 
+// ViewEnded is View for a game that ended by something that its rules do not know,
+// such as an agreement: everybody sees every rank.
+func (g *Game) ViewEnded(s *State, ids *Identities, o rules.Outcome) View {
+	ended := *s
+	if !ended.outcome.Over() {
+		ended.outcome = o
+	}
+	return g.View(&ended, ids, rules.NoSeat)
+}
+
 // sees reports whether a viewer may know the rank of a piece that was not shown.
 func (g *Game) sees(s *State, viewer rules.Seat, p rules.Piece) bool {
 	switch {
