@@ -182,7 +182,7 @@ func (tb *table) play(a rules.Action) {
 func (tb *table) choose() rules.Action {
 	actions := tb.state.LegalActions()
 	for _, a := range actions {
-		if _, target := tb.state.Manner(a); target != rules.NoPiece {
+		if _, target := tb.state.WouldBe(a); target != rules.NoPiece {
 			return a
 		}
 	}

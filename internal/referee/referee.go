@@ -247,10 +247,14 @@ func (r *Referee) load(ctx context.Context, caller Caller, id ID) (Loaded, error
 	return loaded, err
 }
 
-// forbidden refuses a seat that is not at the table or not the caller's.
+// forbidden refuses a seat that is not at the table or not the caller's, and squares
+// of another board than the match's.
 func (s *State) forbidden(h *Header) *Refusal {
 	if int(h.Seat) >= len(s.Players) {
 		return InvalidField("seat", "must be from 0 to %d", len(s.Players)-1)
+	}
+	if h.Board != NoBoard && h.Board != s.Rules.Board() {
+		return InvalidField("action.from", "must be a square of the match's board, such as %s", s.Rules.SquareName(0))
 	}
 	if h.Caller.Player == "" {
 		return nil

@@ -144,7 +144,7 @@ func (c *caseTest) request(action string) *refereev1.ValidateActionRequest {
 		out.Action = &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_MOVE, From: from, To: to}
 		return out
 	}
-	out.Action, out.Turned = protoAction(parsed), pieceLetter(turned)
+	out.Action, out.Turned = protoAction(parsed, squareName), pieceLetter(turned)
 	square := out.GetAction().GetTo()
 	if out.GetAction().GetKind() == refereev1.ActionKind_ACTION_KIND_FLIP {
 		square = out.GetAction().GetFrom()

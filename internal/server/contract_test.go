@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"referee.example/internal/referee"
+	"referee.example/internal/rules"
+	"referee.example/internal/rules/junqi"
 	refereev1 "referee.example/proto/referee/v1"
 
 	"google.golang.org/grpc"
@@ -137,6 +139,18 @@ func TestNumbersOfTheContractAreTheReferees(t *testing.T) {
 		"game ended":      {int(refereev1.GameStatus_GAME_STATUS_ENDED), int(referee.GameEnded)},
 		"event abandoned": {int(refereev1.EventKind_EVENT_KIND_MATCH_ABANDONED), int(referee.EventMatchAbandoned)},
 		"event ended":     {int(refereev1.EventKind_EVENT_KIND_GAME_ENDED), int(referee.EventGameEnded)},
+		"game placing":    {int(refereev1.GameStatus_GAME_STATUS_PLACING), int(referee.GamePlacing)},
+		"event placed":    {int(refereev1.EventKind_EVENT_KIND_PLACEMENT_SUBMITTED), int(referee.EventPlacementSubmitted)},
+		"event began":     {int(refereev1.EventKind_EVENT_KIND_PLAY_BEGAN), int(referee.EventPlayBegan)},
+		"event unplaced":  {int(refereev1.EventKind_EVENT_KIND_PLACEMENT_EXPIRED), int(referee.EventPlacementExpired)},
+		"event passed":    {int(refereev1.EventKind_EVENT_KIND_TURN_PASSED), int(referee.EventTurnPassed)},
+		"event out":       {int(refereev1.EventKind_EVENT_KIND_SEAT_OUT), int(referee.EventSeatOut)},
+		"event left":      {int(refereev1.EventKind_EVENT_KIND_SEAT_LEFT), int(referee.EventSeatLeft)},
+		"event attempt":   {int(refereev1.EventKind_EVENT_KIND_ILLEGAL_ATTEMPT), int(referee.EventIllegalAttempt)},
+		"end by flag":     {int(refereev1.EndReason_END_REASON_FLAG), int(rules.EndFlag)},
+		"end by illegal":  {int(refereev1.EndReason_END_REASON_ILLEGAL_ACTION), int(rules.EndIllegalAction)},
+		"neither gone":    {int(refereev1.EncounterVerdict_ENCOUNTER_VERDICT_NEITHER_GONE), int(junqi.NeitherGone)},
+		"attacker won":    {int(refereev1.EncounterVerdict_ENCOUNTER_VERDICT_ATTACKER_WON), int(junqi.AttackerWon)},
 		"event paused":    {int(refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED), int(referee.EventClockPaused)},
 		"result running":  {int(refereev1.ResultFilter_RESULT_FILTER_RUNNING), int(referee.ResultRunning)},
 	} {
@@ -156,6 +170,7 @@ var sealed = []string{
 	"referee.v1.GameEnded.next_commitment",
 	"referee.v1.GameStarted.root",
 	"referee.v1.MatchCreated.commitment",
+	"referee.v1.PlacementSubmitted.commitment",
 	"referee.v1.SquareProof.path",
 	"referee.v1.SquareProof.salt",
 }

@@ -8,7 +8,6 @@ import (
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -44,7 +43,9 @@ func (w *eventWriter) write(ctx context.Context, e *referee.Event) (*refereev1.E
 		}
 	}
 	if e.Kind == referee.EventPly || e.Kind == referee.EventServerPly {
-		return out, w.ply(ctx, e, out)
+		if err := w.ply(ctx, e, out); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.detail(e, out); err != nil {
 		return nil, fmt.Errorf("detail of event %d of game %d: %w", e.Seq, e.Game, err)
@@ -53,16 +54,23 @@ func (w *eventWriter) write(ctx context.Context, e *referee.Event) (*refereev1.E
 }
 
 func (w *eventWriter) ply(ctx context.Context, e *referee.Event, out *refereev1.Event) error {
-	out.Action, out.Notation = protoAction(e.Action), banqi.FormatAction(e.Action, e.Turned)
-	out.Turned, out.Captured = pieceLetter(e.Turned), pieceLetter(e.Captured)
-	out.Feat = featName(e.GreatMerit())
+	r := w.state.Rules
+	out.Action, out.Notation = protoAction(e.Action, r.SquareName), r.FormatAction(e.Action, e.Turned)
+	out.Turned, out.Captured = r.PieceName(e.Turned), r.PieceName(e.Captured)
+	if r.DarkChess != nil {
+		out.Feat = featName(e.GreatMerit())
+	}
 	if e.Turned == rules.NoPiece {
 		return nil
 	}
 	if err := w.openDeal(ctx, e.Game); err != nil {
 		return err
 	}
-	out.Proof = protoOpening(w.prover.Open(e))
+	square := e.Action.To
+	if e.Action.Kind == rules.ActionFlip {
+		square = e.Action.From
+	}
+	out.Proof = protoOpening(r, square, w.prover.Open(e))
 	return nil
 }
 
@@ -95,9 +103,9 @@ func (w *eventWriter) openDeal(ctx context.Context, game int) error {
 	return nil
 }
 
-func protoOpening(o deal.Opening) *refereev1.SquareProof {
+func protoOpening(r *referee.Rules, square rules.Square, o deal.Opening) *refereev1.SquareProof {
 	proof := &refereev1.SquareProof{
-		Square: squareName(rules.Square(o.Square)), Piece: pieceLetter(rules.Piece(o.Piece)), Salt: o.Salt,
+		Square: r.SquareName(square), Piece: r.PieceName(rules.Piece(o.Piece)), Salt: o.Salt,
 	}
 	for _, hash := range o.Proof {
 		proof.Path = append(proof.Path, hash[:])
@@ -133,6 +141,12 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 		return err
 	case referee.EventCompensation:
 		return w.compensation(e, out)
+	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatOut, referee.EventSeatLeft,
+		referee.EventPlacementSubmitted, referee.EventPlayBegan, referee.EventIllegalAttempt:
+		if w.state.Rules.ArmyChess == nil {
+			return nil
+		}
+		return armyDetail(w.state.Rules, e, out)
 	case referee.EventDisconnected, referee.EventFoulRuled, referee.EventBankCalled, referee.EventExpired:
 		d, err := e.Small()
 		smallDetail(e.Kind, d, out)
@@ -143,12 +157,15 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 
 func (w *eventWriter) gameStarted(e *referee.Event, out *refereev1.Event) error {
 	d, err := e.Started()
-	started := &refereev1.GameStarted{PlayerSeeds: d.PlayerSeeds, Root: d.Root[:], FirstSeat: uint32(d.First)}
+	started := &refereev1.GameStarted{PlayerSeeds: d.PlayerSeeds, FirstSeat: uint32(d.First)}
+	if !w.state.Rules.Places() {
+		started.Root = d.Root[:]
+	}
 	if w.names != nil {
 		started.Balances, started.HoldIds = d.Balances, d.HoldIDs
 	}
 	for _, piece := range d.Draws {
-		started.FirstDraws = append(started.FirstDraws, pieceLetter(rules.Piece(piece)))
+		started.FirstDraws = append(started.FirstDraws, w.state.Rules.PieceName(rules.Piece(piece)))
 	}
 	out.Detail = &refereev1.Event_GameStarted{GameStarted: started}
 	return err
@@ -160,7 +177,8 @@ func (w *eventWriter) gameEnded(e *referee.Event, out *refereev1.Event) error {
 		return err
 	}
 	settlement, err := protoSettlement(w.state, e.Game)
-	ended := &refereev1.GameEnded{Result: protoResult(d.Outcome), Settlement: settlement, ServerSeed: d.ServerSeed[:]}
+	ended := &refereev1.GameEnded{Result: protoResult(d.Outcome), Settlement: settlement, ServerSeed: d.ServerSeed[:],
+		Placements: protoRevealed(d.Placements)}
 	if d.NextCommitment != ([32]byte{}) {
 		ended.NextCommitment = d.NextCommitment[:]
 	}

@@ -62,7 +62,7 @@ func (t *table) playNotation(actions string) {
 	for _, text := range strings.Fields(actions) {
 		action, _, err := banqi.ParseAction(text)
 		must(t.t, err)
-		t.play(protoAction(action))
+		t.play(protoAction(action, squareName))
 	}
 }
 
@@ -228,7 +228,7 @@ func (t *table) shuffle(g *banqi.Game) {
 		if g.Manner(&s, chosen) == banqi.MannerStep {
 			last[s.Turn()] = chosen
 		}
-		t.play(protoAction(chosen))
+		t.play(protoAction(chosen, squareName))
 	}
 }
 

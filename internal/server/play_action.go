@@ -18,6 +18,7 @@ func (m *matchService) PlayAction(ctx context.Context, r *refereev1.PlayActionRe
 
 func (m *matchService) play(ctx context.Context, r *refereev1.PlayActionRequest) (*refereev1.Change, error) {
 	var c check
+	action, board := c.action(r.GetAction())
 	command := &referee.PlayAction{
 		Header: referee.Header{
 			Match:     c.id("match_id", r.GetMatchId()),
@@ -25,8 +26,9 @@ func (m *matchService) play(ctx context.Context, r *refereev1.PlayActionRequest)
 			RequestID: c.id("request_id", r.GetRequestId()),
 			Expected:  c.number("expected_ply", r.GetExpectedPly(), maxNumber),
 			Seat:      c.seat(r.Seat),
+			Board:     board,
 		},
-		Action:     c.action(r.GetAction()),
+		Action:     action,
 		ClientHash: c.bytes("client_hash", r.GetClientHash(), referee.MaxClientHashBytes),
 	}
 	return m.do(ctx, &c, command, &command.Header)

@@ -73,7 +73,7 @@ func (r *room) playMatch(t *testing.T, preset *refereev1.Ruleset, rush *bool) (r
 			if engine.Manner(&s, a) == banqi.MannerRush {
 				rushes++
 			}
-			tb.play(protoAction(a))
+			tb.play(protoAction(a, squareName))
 		}
 		if tb.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_RULING {
 			tb.ruleFoul(true)

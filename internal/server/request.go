@@ -149,29 +149,45 @@ func (c *check) seats(field string, values []uint32) (set rules.SeatSet) {
 	return set
 }
 
-// action reads a board action of dark chess, the one family there is.
-func (c *check) action(a *refereev1.Action) rules.Action {
+// action reads a board action and tells on which board it is, referee.NoBoard
+// where it names no square.
+func (c *check) action(a *refereev1.Action) (rules.Action, referee.Board) {
 	switch a.GetKind() {
 	case refereev1.ActionKind_ACTION_KIND_FLIP:
 		c.noSquare("action.to", a.GetTo())
-		return rules.Flip(c.square("action.from", a.GetFrom()))
+		from, board := c.square("action.from", a.GetFrom())
+		return rules.Flip(from), board
 	case refereev1.ActionKind_ACTION_KIND_MOVE:
-		return rules.Move(c.square("action.from", a.GetFrom()), c.square("action.to", a.GetTo()))
+		from, board := c.square("action.from", a.GetFrom())
+		to, other := c.square("action.to", a.GetTo())
+		if other != board && other != referee.NoBoard && board != referee.NoBoard {
+			c.refuse("action.to", "must be a square of the same board")
+		}
+		return rules.Move(from, to), board
 	case refereev1.ActionKind_ACTION_KIND_STOP:
 		c.noSquare("action.from", a.GetFrom())
 		c.noSquare("action.to", a.GetTo())
-		return rules.Stop()
+		return rules.Stop(), referee.NoBoard
 	}
 	c.refuse("action.kind", "must be FLIP, MOVE or STOP")
-	return rules.Action{}
+	return rules.Action{}, referee.NoBoard
 }
 
-func (c *check) square(field, name string) rules.Square {
-	square, err := banqi.ParseSquare(name)
-	if err != nil {
-		c.refuse(field, "must be a square from a1 to d8")
+// actionOn reads an action on a board that is known.
+func (c *check) actionOn(board referee.Board, a *refereev1.Action) rules.Action {
+	action, on := c.action(a)
+	if on != board && on != referee.NoBoard {
+		c.refuse("action.from", "must be a square of the ruleset's board")
 	}
-	return square
+	return action
+}
+
+func (c *check) square(field, name string) (rules.Square, referee.Board) {
+	square, board := referee.FindSquare(name)
+	if board == referee.NoBoard {
+		c.refuse(field, "must be a square: a1 to d8 in dark chess, a stop such as G2 or C22 in army chess")
+	}
+	return square, board
 }
 
 func (c *check) noSquare(field, name string) {

@@ -36,11 +36,12 @@ var scopesOf = map[string][]string{
 	refereev1.MatchService_ListLegalActions_FullMethodName:     readers,
 	refereev1.MatchService_WatchMatch_FullMethodName:           readers,
 
-	refereev1.RulesService_ListRulesets_FullMethodName:   anyone,
-	refereev1.RulesService_GetRuleset_FullMethodName:     anyone,
-	refereev1.RulesService_CheckRuleset_FullMethodName:   anyone,
-	refereev1.RulesService_ValidateAction_FullMethodName: anyone,
-	refereev1.RulesService_QuoteStake_FullMethodName:     anyone,
+	refereev1.RulesService_ListRulesets_FullMethodName:      anyone,
+	refereev1.RulesService_GetRuleset_FullMethodName:        anyone,
+	refereev1.RulesService_CheckRuleset_FullMethodName:      anyone,
+	refereev1.RulesService_ValidateAction_FullMethodName:    anyone,
+	refereev1.RulesService_ValidatePlacement_FullMethodName: anyone,
+	refereev1.RulesService_QuoteStake_FullMethodName:        anyone,
 
 	refereev1.AuditService_ListMatches_FullMethodName:       auditors,
 	refereev1.AuditService_ListGames_FullMethodName:         auditors,

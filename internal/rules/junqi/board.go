@@ -263,3 +263,14 @@ func (g *Game) ParseSquare(name string) (rules.Square, error) {
 	}
 	return stop, nil
 }
+
+// FindStop returns the stop of a name that is not known to be of either board, and
+// how many players that board has: no name is on both. It is 0 for no stop.
+func FindStop(name string) (stop rules.Square, seats int) {
+	for _, b := range []*board{boardTwo, boardFour} {
+		if stop, ok := b.index[name]; ok {
+			return stop, len(b.sides)
+		}
+	}
+	return rules.NoSquare, 0
+}

@@ -90,8 +90,9 @@ const (
 	//
 	//	{"reason": "NOT_READY", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_READY ErrorReason = 14
-	// FAILED_PRECONDITION: the rules of the board refuse the action; the metadata
-	// has the rule, the squares and the pieces.
+	// FAILED_PRECONDITION: the rules of the board refuse the action, or a placement by
+	// the first rule that it breaks; the metadata has the rule, the squares and the
+	// pieces. It tells nothing that the seat that acts has not been shown.
 	//
 	//	{"reason": "ILLEGAL_ACTION", "domain": "referee.v1", "metadata": {"rule": "not_adjacent", "squares": "a1 a3", "pieces": "R"}}
 	ErrorReason_ERROR_REASON_ILLEGAL_ACTION ErrorReason = 15
@@ -148,7 +149,7 @@ const (
 	//
 	//	{"reason": "ABANDON_REFUSED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_ABANDON_REFUSED ErrorReason = 28
-	// FAILED_PRECONDITION: the game has no placement phase.
+	// FAILED_PRECONDITION: the game has no placement phase, or it is over.
 	//
 	//	{"reason": "NO_PLACEMENT_PHASE", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NO_PLACEMENT_PHASE ErrorReason = 29

@@ -113,6 +113,9 @@ const (
 	GameStatus_GAME_STATUS_AWAITING_RULING GameStatus = 3
 	// Ended.
 	GameStatus_GAME_STATUS_ENDED GameStatus = 4
+	// Started, and not all have placed their pieces: nobody moves yet. Only in games
+	// with a placement phase.
+	GameStatus_GAME_STATUS_PLACING GameStatus = 5
 )
 
 // Enum value maps for GameStatus.
@@ -123,6 +126,7 @@ var (
 		2: "GAME_STATUS_PLAYING",
 		3: "GAME_STATUS_AWAITING_RULING",
 		4: "GAME_STATUS_ENDED",
+		5: "GAME_STATUS_PLACING",
 	}
 	GameStatus_value = map[string]int32{
 		"GAME_STATUS_UNSPECIFIED":     0,
@@ -130,6 +134,7 @@ var (
 		"GAME_STATUS_PLAYING":         2,
 		"GAME_STATUS_AWAITING_RULING": 3,
 		"GAME_STATUS_ENDED":           4,
+		"GAME_STATUS_PLACING":         5,
 	}
 )
 
@@ -178,9 +183,14 @@ const (
 	EndReason_END_REASON_IDLE EndReason = 5
 	// The ruleset's limit on plies.
 	EndReason_END_REASON_MAX_PLIES EndReason = 6
+	// Army chess: a side's flag was taken or blown up; with four players that of the
+	// second partner, or the one whose partner was out.
+	EndReason_END_REASON_FLAG EndReason = 7
+	// Army chess: an illegal action, under a ruleset by which that loses.
+	EndReason_END_REASON_ILLEGAL_ACTION EndReason = 8
 	// A player resigned.
 	EndReason_END_REASON_RESIGNATION EndReason = 20
-	// A clock ran out.
+	// A clock ran out, or the time to place the pieces.
 	EndReason_END_REASON_TIME EndReason = 21
 	// The platform reported a player as disconnected.
 	EndReason_END_REASON_DISCONNECTION EndReason = 22
@@ -204,6 +214,8 @@ var (
 		4:  "END_REASON_REPETITION",
 		5:  "END_REASON_IDLE",
 		6:  "END_REASON_MAX_PLIES",
+		7:  "END_REASON_FLAG",
+		8:  "END_REASON_ILLEGAL_ACTION",
 		20: "END_REASON_RESIGNATION",
 		21: "END_REASON_TIME",
 		22: "END_REASON_DISCONNECTION",
@@ -220,6 +232,8 @@ var (
 		"END_REASON_REPETITION":       4,
 		"END_REASON_IDLE":             5,
 		"END_REASON_MAX_PLIES":        6,
+		"END_REASON_FLAG":             7,
+		"END_REASON_ILLEGAL_ACTION":   8,
 		"END_REASON_RESIGNATION":      20,
 		"END_REASON_TIME":             21,
 		"END_REASON_DISCONNECTION":    22,
@@ -263,7 +277,7 @@ type ActionKind int32
 const (
 	// Not set.
 	ActionKind_ACTION_KIND_UNSPECIFIED ActionKind = 0
-	// Turn the face-down piece on `from`.
+	// Turn the face-down piece on `from`: dark chess, and the flip form of army chess.
 	ActionKind_ACTION_KIND_FLIP ActionKind = 1
 	// Move or capture from `from` to `to`.
 	ActionKind_ACTION_KIND_MOVE ActionKind = 2
@@ -362,6 +376,21 @@ const (
 	EventKind_EVENT_KIND_MATCH_VOIDED EventKind = 20
 	// The platform ended the match between games.
 	EventKind_EVENT_KIND_MATCH_ABANDONED EventKind = 21
+	// A seat placed its pieces, or placed them anew. What it placed is not told.
+	EventKind_EVENT_KIND_PLACEMENT_SUBMITTED EventKind = 22
+	// All seats have placed: play began, and with it the clocks.
+	EventKind_EVENT_KIND_PLAY_BEGAN EventKind = 23
+	// The time to place was over before all seats had placed.
+	EventKind_EVENT_KIND_PLACEMENT_EXPIRED EventKind = 24
+	// A turn that expired passed without a ply (four players).
+	EventKind_EVENT_KIND_TURN_PASSED EventKind = 25
+	// Army chess: a seat is out, which ends the game unless its partner plays on. It
+	// follows the event that caused it.
+	EventKind_EVENT_KIND_SEAT_OUT EventKind = 26
+	// Army chess: a seat is out, or the game void, because its player left.
+	EventKind_EVENT_KIND_SEAT_LEFT EventKind = 27
+	// A seat tried an illegal action, under a ruleset by which that loses.
+	EventKind_EVENT_KIND_ILLEGAL_ATTEMPT EventKind = 28
 )
 
 // Enum value maps for EventKind.
@@ -389,30 +418,44 @@ var (
 		19: "EVENT_KIND_COMPENSATION",
 		20: "EVENT_KIND_MATCH_VOIDED",
 		21: "EVENT_KIND_MATCH_ABANDONED",
+		22: "EVENT_KIND_PLACEMENT_SUBMITTED",
+		23: "EVENT_KIND_PLAY_BEGAN",
+		24: "EVENT_KIND_PLACEMENT_EXPIRED",
+		25: "EVENT_KIND_TURN_PASSED",
+		26: "EVENT_KIND_SEAT_OUT",
+		27: "EVENT_KIND_SEAT_LEFT",
+		28: "EVENT_KIND_ILLEGAL_ATTEMPT",
 	}
 	EventKind_value = map[string]int32{
-		"EVENT_KIND_UNSPECIFIED":     0,
-		"EVENT_KIND_MATCH_CREATED":   1,
-		"EVENT_KIND_GAME_STARTED":    2,
-		"EVENT_KIND_PLY":             3,
-		"EVENT_KIND_SERVER_PLY":      4,
-		"EVENT_KIND_DRAW_OFFERED":    5,
-		"EVENT_KIND_DRAW_WITHDRAWN":  6,
-		"EVENT_KIND_DRAW_ACCEPTED":   7,
-		"EVENT_KIND_DRAW_DECLINED":   8,
-		"EVENT_KIND_COUNT_REQUESTED": 9,
-		"EVENT_KIND_RESIGNED":        10,
-		"EVENT_KIND_BANK_CALLED":     11,
-		"EVENT_KIND_OPENING_ENDED":   12,
-		"EVENT_KIND_EXPIRED":         13,
-		"EVENT_KIND_CLOCK_PAUSED":    14,
-		"EVENT_KIND_DISCONNECTED":    15,
-		"EVENT_KIND_FOUL_RULED":      16,
-		"EVENT_KIND_GAME_ENDED":      17,
-		"EVENT_KIND_MATCH_ENDED":     18,
-		"EVENT_KIND_COMPENSATION":    19,
-		"EVENT_KIND_MATCH_VOIDED":    20,
-		"EVENT_KIND_MATCH_ABANDONED": 21,
+		"EVENT_KIND_UNSPECIFIED":         0,
+		"EVENT_KIND_MATCH_CREATED":       1,
+		"EVENT_KIND_GAME_STARTED":        2,
+		"EVENT_KIND_PLY":                 3,
+		"EVENT_KIND_SERVER_PLY":          4,
+		"EVENT_KIND_DRAW_OFFERED":        5,
+		"EVENT_KIND_DRAW_WITHDRAWN":      6,
+		"EVENT_KIND_DRAW_ACCEPTED":       7,
+		"EVENT_KIND_DRAW_DECLINED":       8,
+		"EVENT_KIND_COUNT_REQUESTED":     9,
+		"EVENT_KIND_RESIGNED":            10,
+		"EVENT_KIND_BANK_CALLED":         11,
+		"EVENT_KIND_OPENING_ENDED":       12,
+		"EVENT_KIND_EXPIRED":             13,
+		"EVENT_KIND_CLOCK_PAUSED":        14,
+		"EVENT_KIND_DISCONNECTED":        15,
+		"EVENT_KIND_FOUL_RULED":          16,
+		"EVENT_KIND_GAME_ENDED":          17,
+		"EVENT_KIND_MATCH_ENDED":         18,
+		"EVENT_KIND_COMPENSATION":        19,
+		"EVENT_KIND_MATCH_VOIDED":        20,
+		"EVENT_KIND_MATCH_ABANDONED":     21,
+		"EVENT_KIND_PLACEMENT_SUBMITTED": 22,
+		"EVENT_KIND_PLAY_BEGAN":          23,
+		"EVENT_KIND_PLACEMENT_EXPIRED":   24,
+		"EVENT_KIND_TURN_PASSED":         25,
+		"EVENT_KIND_SEAT_OUT":            26,
+		"EVENT_KIND_SEAT_LEFT":           27,
+		"EVENT_KIND_ILLEGAL_ATTEMPT":     28,
 	}
 )
 
@@ -443,12 +486,14 @@ func (EventKind) EnumDescriptor() ([]byte, []int) {
 	return file_referee_v1_match_proto_rawDescGZIP(), []int{4}
 }
 
-// Action is one board action: one ply if it is accepted.
+// Action is one board action: one ply if it is accepted. Which squares, pieces and
+// kinds there are depends on the family of the ruleset.
 type Action struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is done.
 	Kind ActionKind `protobuf:"varint,1,opt,name=kind,proto3,enum=referee.v1.ActionKind" json:"kind,omitempty"`
-	// Square it starts from, such as "a4"; empty for STOP.
+	// Square it starts from: "a4" in dark chess, "G2" or "C22" in army chess, whose
+	// stops are named as on its boards; empty for STOP.
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
 	// Square it goes to; empty for FLIP and STOP.
 	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
@@ -1203,6 +1248,7 @@ type Game struct {
 	// Types that are valid to be assigned to View:
 	//
 	//	*Game_DarkChess
+	//	*Game_ArmyChess
 	View isGame_View `protobuf_oneof:"view"`
 	// Result once it has ended.
 	Result *GameResult `protobuf:"bytes,11,opt,name=result,proto3" json:"result,omitempty"`
@@ -1214,8 +1260,11 @@ type Game struct {
 	HeadHash []byte `protobuf:"bytes,14,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	// Draw offers made so far, by seat.
 	DrawOffersMade []uint32 `protobuf:"varint,15,rep,packed,name=draw_offers_made,json=drawOffersMade,proto3" json:"draw_offers_made,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// In games with a placement phase, each seat's placement as far as the viewer may
+	// know it, in order of seats; set once the game has started.
+	Placements    []*SeatPlacement `protobuf:"bytes,17,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Game) Reset() {
@@ -1327,6 +1376,15 @@ func (x *Game) GetDarkChess() *DarkChessView {
 	return nil
 }
 
+func (x *Game) GetArmyChess() *ArmyChessView {
+	if x != nil {
+		if x, ok := x.View.(*Game_ArmyChess); ok {
+			return x.ArmyChess
+		}
+	}
+	return nil
+}
+
 func (x *Game) GetResult() *GameResult {
 	if x != nil {
 		return x.Result
@@ -1362,6 +1420,13 @@ func (x *Game) GetDrawOffersMade() []uint32 {
 	return nil
 }
 
+func (x *Game) GetPlacements() []*SeatPlacement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
 type isGame_View interface {
 	isGame_View()
 }
@@ -1371,7 +1436,14 @@ type Game_DarkChess struct {
 	DarkChess *DarkChessView `protobuf:"bytes,10,opt,name=dark_chess,json=darkChess,proto3,oneof"`
 }
 
+type Game_ArmyChess struct {
+	// Army chess; set once play has begun, which is after the placement phase.
+	ArmyChess *ArmyChessView `protobuf:"bytes,16,opt,name=army_chess,json=armyChess,proto3,oneof"`
+}
+
 func (*Game_DarkChess) isGame_View() {}
+
+func (*Game_ArmyChess) isGame_View() {}
 
 // GameClock is the state of a game's clocks.
 type GameClock struct {
@@ -1389,9 +1461,12 @@ type GameClock struct {
 	// Stores of time, in order of seats, as of the start of the running turn.
 	Seats []*SeatClock `protobuf:"bytes,6,rep,name=seats,proto3" json:"seats,omitempty"`
 	// Whether the untimed opening is running.
-	Opening       bool `protobuf:"varint,7,opt,name=opening,proto3" json:"opening,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Opening bool `protobuf:"varint,7,opt,name=opening,proto3" json:"opening,omitempty"`
+	// Until when all pieces must be placed; only in a placement phase that has a
+	// limit. The clocks of the seats stand meanwhile.
+	PlacementDeadlineTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=placement_deadline_time,json=placementDeadlineTime,proto3" json:"placement_deadline_time,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *GameClock) Reset() {
@@ -1471,6 +1546,13 @@ func (x *GameClock) GetOpening() bool {
 		return x.Opening
 	}
 	return false
+}
+
+func (x *GameClock) GetPlacementDeadlineTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PlacementDeadlineTime
+	}
+	return nil
 }
 
 // SeatClock is what is left to one seat, as of the start of its running turn or
@@ -1972,8 +2054,10 @@ type DealProof struct {
 	PlayerSeeds [][]byte `protobuf:"bytes,4,rep,name=player_seeds,json=playerSeeds,proto3" json:"player_seeds,omitempty"`
 	// The server's seed; only once the game has ended.
 	ServerSeed []byte `protobuf:"bytes,5,opt,name=server_seed,json=serverSeed,proto3" json:"server_seed,omitempty"`
-	// The arrangement, as 32 letters in the order of the board's text; only once
-	// the game has ended, empty when it was never started.
+	// The arrangement; only once the game has ended, empty when it was never started
+	// and where nothing is dealt. Dark chess: 32 letters in the order of the board's
+	// text. Flip form of army chess: 50 pieces of two letters in the order of the
+	// board's stops, camps left out.
 	Arrangement   string `protobuf:"bytes,6,opt,name=arrangement,proto3" json:"arrangement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2054,7 +2138,7 @@ func (x *DealProof) GetArrangement() string {
 // SquareProof opens the commitment of one square.
 type SquareProof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The square, such as "b3".
+	// The square, such as "b3" or "F2".
 	Square string `protobuf:"bytes,1,opt,name=square,proto3" json:"square,omitempty"`
 	// Its piece.
 	Piece string `protobuf:"bytes,2,opt,name=piece,proto3" json:"piece,omitempty"`
@@ -2137,13 +2221,15 @@ type Event struct {
 	Seat *uint32 `protobuf:"varint,4,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
 	// What happened.
 	Kind EventKind `protobuf:"varint,5,opt,name=kind,proto3,enum=referee.v1.EventKind" json:"kind,omitempty"`
-	// The action of a ply.
+	// The action of a ply, or of an illegal attempt.
 	Action *Action `protobuf:"bytes,6,opt,name=action,proto3" json:"action,omitempty"`
 	// Piece that the ply turned; empty for none.
 	Turned string `protobuf:"bytes,7,opt,name=turned,proto3" json:"turned,omitempty"`
-	// Piece that the ply captured; empty for none.
+	// Dark chess: piece that the ply captured; empty for none. Army chess tells what
+	// became of an attack in `disclosure`.
 	Captured string `protobuf:"bytes,8,opt,name=captured,proto3" json:"captured,omitempty"`
-	// The ply in notation, such as "b3(n)" or "a4-a5".
+	// The ply in notation, such as "b3(n)" or "a4-a5"; in army chess "F2(t5)" or
+	// "G2-F2".
 	Notation string `protobuf:"bytes,9,opt,name=notation,proto3" json:"notation,omitempty"`
 	// When it happened, in database time: for a call its arrival, for an expiry
 	// the deadline.
@@ -2175,10 +2261,19 @@ type Event struct {
 	//	*Event_MatchCreated
 	//	*Event_Expired
 	//	*Event_MatchLeft
+	//	*Event_PlacementSubmitted
+	//	*Event_PlayBegan
+	//	*Event_SeatOut
+	//	*Event_IllegalAttempt
 	Detail isEvent_Detail `protobuf_oneof:"detail"`
 	// Feat that the ply was, under a ruleset that records feats: "great_merit"
 	// (小兵立大功), the player's last soldier took the enemy general; empty for none.
-	Feat          string `protobuf:"bytes,28,opt,name=feat,proto3" json:"feat,omitempty"`
+	Feat string `protobuf:"bytes,28,opt,name=feat,proto3" json:"feat,omitempty"`
+	// What a change of a game of army chess told everybody; absent where that was nothing.
+	Disclosure *ArmyChessDisclosure `protobuf:"bytes,30,opt,name=disclosure,proto3" json:"disclosure,omitempty"`
+	// Pieces that met in an attack in army chess, attacker first, such as "b9" and
+	// "t5"; only in the record of a game that has ended, else empty.
+	Met           []string `protobuf:"bytes,31,rep,name=met,proto3" json:"met,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2431,11 +2526,61 @@ func (x *Event) GetMatchLeft() *MatchLeft {
 	return nil
 }
 
+func (x *Event) GetPlacementSubmitted() *PlacementSubmitted {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_PlacementSubmitted); ok {
+			return x.PlacementSubmitted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetPlayBegan() *PlayBegan {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_PlayBegan); ok {
+			return x.PlayBegan
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSeatOut() *SeatOut {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_SeatOut); ok {
+			return x.SeatOut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetIllegalAttempt() *IllegalAttempt {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_IllegalAttempt); ok {
+			return x.IllegalAttempt
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetFeat() string {
 	if x != nil {
 		return x.Feat
 	}
 	return ""
+}
+
+func (x *Event) GetDisclosure() *ArmyChessDisclosure {
+	if x != nil {
+		return x.Disclosure
+	}
+	return nil
+}
+
+func (x *Event) GetMet() []string {
+	if x != nil {
+		return x.Met
+	}
+	return nil
 }
 
 type isEvent_Detail interface {
@@ -2497,6 +2642,26 @@ type Event_MatchLeft struct {
 	MatchLeft *MatchLeft `protobuf:"bytes,27,opt,name=match_left,json=matchLeft,proto3,oneof"`
 }
 
+type Event_PlacementSubmitted struct {
+	// For PLACEMENT_SUBMITTED.
+	PlacementSubmitted *PlacementSubmitted `protobuf:"bytes,29,opt,name=placement_submitted,json=placementSubmitted,proto3,oneof"`
+}
+
+type Event_PlayBegan struct {
+	// For PLAY_BEGAN.
+	PlayBegan *PlayBegan `protobuf:"bytes,34,opt,name=play_began,json=playBegan,proto3,oneof"`
+}
+
+type Event_SeatOut struct {
+	// For SEAT_OUT.
+	SeatOut *SeatOut `protobuf:"bytes,32,opt,name=seat_out,json=seatOut,proto3,oneof"`
+}
+
+type Event_IllegalAttempt struct {
+	// For ILLEGAL_ATTEMPT.
+	IllegalAttempt *IllegalAttempt `protobuf:"bytes,33,opt,name=illegal_attempt,json=illegalAttempt,proto3,oneof"`
+}
+
 func (*Event_GameStarted) isEvent_Detail() {}
 
 func (*Event_GameEnded) isEvent_Detail() {}
@@ -2518,6 +2683,14 @@ func (*Event_MatchCreated) isEvent_Detail() {}
 func (*Event_Expired) isEvent_Detail() {}
 
 func (*Event_MatchLeft) isEvent_Detail() {}
+
+func (*Event_PlacementSubmitted) isEvent_Detail() {}
+
+func (*Event_PlayBegan) isEvent_Detail() {}
+
+func (*Event_SeatOut) isEvent_Detail() {}
+
+func (*Event_IllegalAttempt) isEvent_Detail() {}
 
 // MatchCreated is the detail of MATCH_CREATED.
 type MatchCreated struct {
@@ -2669,8 +2842,10 @@ type GameEnded struct {
 	ServerSeed []byte `protobuf:"bytes,3,opt,name=server_seed,json=serverSeed,proto3" json:"server_seed,omitempty"`
 	// Commitment to the server's seed of the next game; empty when the match is over.
 	NextCommitment []byte `protobuf:"bytes,4,opt,name=next_commitment,json=nextCommitment,proto3" json:"next_commitment,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The placements, opened, in order of seats; of seats that submitted one.
+	Placements    []*SeatPlacement `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GameEnded) Reset() {
@@ -2727,6 +2902,13 @@ func (x *GameEnded) GetServerSeed() []byte {
 func (x *GameEnded) GetNextCommitment() []byte {
 	if x != nil {
 		return x.NextCommitment
+	}
+	return nil
+}
+
+func (x *GameEnded) GetPlacements() []*SeatPlacement {
+	if x != nil {
+		return x.Placements
 	}
 	return nil
 }
@@ -2795,6 +2977,52 @@ func (x *MatchEnded) GetServerSeed() []byte {
 	return nil
 }
 
+// SeatOut is the detail of SEAT_OUT.
+type SeatOut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the seat is out.
+	Reason        EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=referee.v1.EndReason" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeatOut) Reset() {
+	*x = SeatOut{}
+	mi := &file_referee_v1_match_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeatOut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeatOut) ProtoMessage() {}
+
+func (x *SeatOut) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_match_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeatOut.ProtoReflect.Descriptor instead.
+func (*SeatOut) Descriptor() ([]byte, []int) {
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SeatOut) GetReason() EndReason {
+	if x != nil {
+		return x.Reason
+	}
+	return EndReason_END_REASON_UNSPECIFIED
+}
+
 // MatchLeft is the detail of MATCH_VOIDED and MATCH_ABANDONED.
 type MatchLeft struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2809,7 +3037,7 @@ type MatchLeft struct {
 
 func (x *MatchLeft) Reset() {
 	*x = MatchLeft{}
-	mi := &file_referee_v1_match_proto_msgTypes[23]
+	mi := &file_referee_v1_match_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +3049,7 @@ func (x *MatchLeft) String() string {
 func (*MatchLeft) ProtoMessage() {}
 
 func (x *MatchLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[23]
+	mi := &file_referee_v1_match_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +3062,7 @@ func (x *MatchLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchLeft.ProtoReflect.Descriptor instead.
 func (*MatchLeft) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{23}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MatchLeft) GetNote() string {
@@ -2864,7 +3092,7 @@ type ClockPaused struct {
 
 func (x *ClockPaused) Reset() {
 	*x = ClockPaused{}
-	mi := &file_referee_v1_match_proto_msgTypes[24]
+	mi := &file_referee_v1_match_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +3104,7 @@ func (x *ClockPaused) String() string {
 func (*ClockPaused) ProtoMessage() {}
 
 func (x *ClockPaused) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[24]
+	mi := &file_referee_v1_match_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +3117,7 @@ func (x *ClockPaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockPaused.ProtoReflect.Descriptor instead.
 func (*ClockPaused) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{24}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockPaused) GetFromTime() *timestamppb.Timestamp {
@@ -2917,7 +3145,7 @@ type Disconnected struct {
 
 func (x *Disconnected) Reset() {
 	*x = Disconnected{}
-	mi := &file_referee_v1_match_proto_msgTypes[25]
+	mi := &file_referee_v1_match_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +3157,7 @@ func (x *Disconnected) String() string {
 func (*Disconnected) ProtoMessage() {}
 
 func (x *Disconnected) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[25]
+	mi := &file_referee_v1_match_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +3170,7 @@ func (x *Disconnected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disconnected.ProtoReflect.Descriptor instead.
 func (*Disconnected) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{25}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Disconnected) GetSeats() []uint32 {
@@ -2965,7 +3193,7 @@ type FoulRuled struct {
 
 func (x *FoulRuled) Reset() {
 	*x = FoulRuled{}
-	mi := &file_referee_v1_match_proto_msgTypes[26]
+	mi := &file_referee_v1_match_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2977,7 +3205,7 @@ func (x *FoulRuled) String() string {
 func (*FoulRuled) ProtoMessage() {}
 
 func (x *FoulRuled) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[26]
+	mi := &file_referee_v1_match_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2990,7 +3218,7 @@ func (x *FoulRuled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoulRuled.ProtoReflect.Descriptor instead.
 func (*FoulRuled) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{26}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FoulRuled) GetConfirmed() bool {
@@ -3018,7 +3246,7 @@ type BankCalled struct {
 
 func (x *BankCalled) Reset() {
 	*x = BankCalled{}
-	mi := &file_referee_v1_match_proto_msgTypes[27]
+	mi := &file_referee_v1_match_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3030,7 +3258,7 @@ func (x *BankCalled) String() string {
 func (*BankCalled) ProtoMessage() {}
 
 func (x *BankCalled) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[27]
+	mi := &file_referee_v1_match_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3043,7 +3271,7 @@ func (x *BankCalled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BankCalled.ProtoReflect.Descriptor instead.
 func (*BankCalled) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{27}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *BankCalled) GetPortionMs() uint32 {
@@ -3064,7 +3292,7 @@ type Expired struct {
 
 func (x *Expired) Reset() {
 	*x = Expired{}
-	mi := &file_referee_v1_match_proto_msgTypes[28]
+	mi := &file_referee_v1_match_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3076,7 +3304,7 @@ func (x *Expired) String() string {
 func (*Expired) ProtoMessage() {}
 
 func (x *Expired) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[28]
+	mi := &file_referee_v1_match_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3089,7 +3317,7 @@ func (x *Expired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expired.ProtoReflect.Descriptor instead.
 func (*Expired) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{28}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Expired) GetLost() bool {
@@ -3116,7 +3344,7 @@ type Compensation struct {
 
 func (x *Compensation) Reset() {
 	*x = Compensation{}
-	mi := &file_referee_v1_match_proto_msgTypes[29]
+	mi := &file_referee_v1_match_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3356,7 @@ func (x *Compensation) String() string {
 func (*Compensation) ProtoMessage() {}
 
 func (x *Compensation) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[29]
+	mi := &file_referee_v1_match_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3369,7 @@ func (x *Compensation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compensation.ProtoReflect.Descriptor instead.
 func (*Compensation) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{29}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Compensation) GetSettlementId() string {
@@ -3191,7 +3419,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_referee_v1_match_proto_msgTypes[30]
+	mi := &file_referee_v1_match_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3431,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_match_proto_msgTypes[30]
+	mi := &file_referee_v1_match_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3444,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_referee_v1_match_proto_rawDescGZIP(), []int{30}
+	return file_referee_v1_match_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Change) GetGame() *Game {
@@ -3259,7 +3487,7 @@ var File_referee_v1_match_proto protoreflect.FileDescriptor
 const file_referee_v1_match_proto_rawDesc = "" +
 	"\n" +
 	"\x16referee/v1/match.proto\x12\n" +
-	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18referee/v1/options.proto\"X\n" +
+	"referee.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1breferee/v1/army_chess.proto\x1a\x18referee/v1/options.proto\"X\n" +
 	"\x06Action\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.referee.v1.ActionKindR\x04kind\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
@@ -3324,7 +3552,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x05payer\x18\x01 \x01(\tR\x05payer\x12\x14\n" +
 	"\x05payee\x18\x02 \x01(\tR\x05payee\x12\x16\n" +
 	"\x06amount\x18\x03 \x01(\x03R\x06amount\x12\x10\n" +
-	"\x03why\x18\x04 \x01(\tR\x03why\"\x8d\x05\n" +
+	"\x03why\x18\x04 \x01(\tR\x03why\"\x84\x06\n" +
 	"\x04Game\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\rR\x04game\x12.\n" +
@@ -3338,19 +3566,24 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x0fdraw_offered_by\x18\t \x01(\rH\x03R\rdrawOfferedBy\x88\x01\x01\x12:\n" +
 	"\n" +
 	"dark_chess\x18\n" +
-	" \x01(\v2\x19.referee.v1.DarkChessViewH\x00R\tdarkChess\x12.\n" +
+	" \x01(\v2\x19.referee.v1.DarkChessViewH\x00R\tdarkChess\x12:\n" +
+	"\n" +
+	"army_chess\x18\x10 \x01(\v2\x19.referee.v1.ArmyChessViewH\x00R\tarmyChess\x12.\n" +
 	"\x06result\x18\v \x01(\v2\x16.referee.v1.GameResultR\x06result\x126\n" +
 	"\n" +
 	"settlement\x18\f \x01(\v2\x16.referee.v1.SettlementR\n" +
 	"settlement\x12)\n" +
 	"\x04deal\x18\r \x01(\v2\x15.referee.v1.DealProofR\x04deal\x12!\n" +
 	"\thead_hash\x18\x0e \x01(\fB\x04\x88\xb5\x18\x01R\bheadHash\x12(\n" +
-	"\x10draw_offers_made\x18\x0f \x03(\rR\x0edrawOffersMadeB\x06\n" +
+	"\x10draw_offers_made\x18\x0f \x03(\rR\x0edrawOffersMade\x129\n" +
+	"\n" +
+	"placements\x18\x11 \x03(\v2\x19.referee.v1.SeatPlacementR\n" +
+	"placementsB\x06\n" +
 	"\x04viewB\x0e\n" +
 	"\f_viewer_seatB\n" +
 	"\n" +
 	"\b_to_moveB\x12\n" +
-	"\x10_draw_offered_by\"\x8f\x03\n" +
+	"\x10_draw_offered_by\"\xe3\x03\n" +
 	"\tGameClock\x12&\n" +
 	"\frunning_seat\x18\x01 \x01(\rH\x00R\vrunningSeat\x88\x01\x01\x12B\n" +
 	"\x0fturn_start_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\rturnStartTime\x12>\n" +
@@ -3358,7 +3591,8 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\rdeadline_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fdeadlineTime\x12=\n" +
 	"\fwarning_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\vwarningTime\x12+\n" +
 	"\x05seats\x18\x06 \x03(\v2\x15.referee.v1.SeatClockR\x05seats\x12\x18\n" +
-	"\aopening\x18\a \x01(\bR\aopeningB\x0f\n" +
+	"\aopening\x18\a \x01(\bR\aopening\x12R\n" +
+	"\x17placement_deadline_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x15placementDeadlineTimeB\x0f\n" +
 	"\r_running_seat\"\xb5\x01\n" +
 	"\tSeatClock\x12\x17\n" +
 	"\amain_us\x18\x01 \x01(\x03R\x06mainUs\x12\x17\n" +
@@ -3413,7 +3647,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x06square\x18\x01 \x01(\tR\x06square\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x18\n" +
 	"\x04salt\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\x04salt\x12\x18\n" +
-	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xc8\t\n" +
+	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\x9f\f\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x10\n" +
@@ -3450,8 +3684,17 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\rmatch_created\x18\x19 \x01(\v2\x18.referee.v1.MatchCreatedH\x00R\fmatchCreated\x12/\n" +
 	"\aexpired\x18\x1a \x01(\v2\x13.referee.v1.ExpiredH\x00R\aexpired\x126\n" +
 	"\n" +
-	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeft\x12\x12\n" +
-	"\x04feat\x18\x1c \x01(\tR\x04featB\b\n" +
+	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeft\x12Q\n" +
+	"\x13placement_submitted\x18\x1d \x01(\v2\x1e.referee.v1.PlacementSubmittedH\x00R\x12placementSubmitted\x126\n" +
+	"\n" +
+	"play_began\x18\" \x01(\v2\x15.referee.v1.PlayBeganH\x00R\tplayBegan\x120\n" +
+	"\bseat_out\x18  \x01(\v2\x13.referee.v1.SeatOutH\x00R\aseatOut\x12E\n" +
+	"\x0fillegal_attempt\x18! \x01(\v2\x1a.referee.v1.IllegalAttemptH\x00R\x0eillegalAttempt\x12\x12\n" +
+	"\x04feat\x18\x1c \x01(\tR\x04feat\x12?\n" +
+	"\n" +
+	"disclosure\x18\x1e \x01(\v2\x1f.referee.v1.ArmyChessDisclosureR\n" +
+	"disclosure\x12\x10\n" +
+	"\x03met\x18\x1f \x03(\tR\x03metB\b\n" +
 	"\x06detailB\a\n" +
 	"\x05_seat\"4\n" +
 	"\fMatchCreated\x12$\n" +
@@ -3466,7 +3709,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\n" +
 	"first_seat\x18\x05 \x01(\rR\tfirstSeat\x12\x1f\n" +
 	"\vfirst_draws\x18\x06 \x03(\tR\n" +
-	"firstDraws\"\xc3\x01\n" +
+	"firstDraws\"\xfe\x01\n" +
 	"\tGameEnded\x12.\n" +
 	"\x06result\x18\x01 \x01(\v2\x16.referee.v1.GameResultR\x06result\x126\n" +
 	"\n" +
@@ -3474,13 +3717,18 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"settlement\x12\x1f\n" +
 	"\vserver_seed\x18\x03 \x01(\fR\n" +
 	"serverSeed\x12-\n" +
-	"\x0fnext_commitment\x18\x04 \x01(\fB\x04\x88\xb5\x18\x01R\x0enextCommitment\"\x81\x01\n" +
+	"\x0fnext_commitment\x18\x04 \x01(\fB\x04\x88\xb5\x18\x01R\x0enextCommitment\x129\n" +
+	"\n" +
+	"placements\x18\x05 \x03(\v2\x19.referee.v1.SeatPlacementR\n" +
+	"placements\"\x81\x01\n" +
 	"\n" +
 	"MatchEnded\x12/\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x17.referee.v1.MatchStatusR\x06status\x12!\n" +
 	"\fwinner_seats\x18\x02 \x03(\rR\vwinnerSeats\x12\x1f\n" +
 	"\vserver_seed\x18\x03 \x01(\fR\n" +
-	"serverSeed\";\n" +
+	"serverSeed\"8\n" +
+	"\aSeatOut\x12-\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x15.referee.v1.EndReasonR\x06reason\";\n" +
 	"\tMatchLeft\x12\x12\n" +
 	"\x04note\x18\x01 \x01(\tR\x04note\x12\x1a\n" +
 	"\bbalances\x18\x02 \x03(\x03R\bbalances\"\x81\x01\n" +
@@ -3522,14 +3770,15 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x14MATCH_STATUS_DECIDED\x10\x05\x12#\n" +
 	"\x1fMATCH_STATUS_INSUFFICIENT_STAKE\x10\x06\x12\x1a\n" +
 	"\x16MATCH_STATUS_ABANDONED\x10\a\x12\x15\n" +
-	"\x11MATCH_STATUS_VOID\x10\b*\x9a\x01\n" +
+	"\x11MATCH_STATUS_VOID\x10\b*\xb3\x01\n" +
 	"\n" +
 	"GameStatus\x12\x1b\n" +
 	"\x17GAME_STATUS_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGAME_STATUS_AWAITING_START\x10\x01\x12\x17\n" +
 	"\x13GAME_STATUS_PLAYING\x10\x02\x12\x1f\n" +
 	"\x1bGAME_STATUS_AWAITING_RULING\x10\x03\x12\x15\n" +
-	"\x11GAME_STATUS_ENDED\x10\x04*\x8b\x03\n" +
+	"\x11GAME_STATUS_ENDED\x10\x04\x12\x17\n" +
+	"\x13GAME_STATUS_PLACING\x10\x05*\xbf\x03\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17END_REASON_ALL_CAPTURED\x10\x01\x12\x14\n" +
@@ -3537,7 +3786,9 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x1aEND_REASON_NO_LEGAL_ACTION\x10\x03\x12\x19\n" +
 	"\x15END_REASON_REPETITION\x10\x04\x12\x13\n" +
 	"\x0fEND_REASON_IDLE\x10\x05\x12\x18\n" +
-	"\x14END_REASON_MAX_PLIES\x10\x06\x12\x1a\n" +
+	"\x14END_REASON_MAX_PLIES\x10\x06\x12\x13\n" +
+	"\x0fEND_REASON_FLAG\x10\a\x12\x1d\n" +
+	"\x19END_REASON_ILLEGAL_ACTION\x10\b\x12\x1a\n" +
 	"\x16END_REASON_RESIGNATION\x10\x14\x12\x13\n" +
 	"\x0fEND_REASON_TIME\x10\x15\x12\x1c\n" +
 	"\x18END_REASON_DISCONNECTION\x10\x16\x12\x18\n" +
@@ -3550,7 +3801,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ACTION_KIND_FLIP\x10\x01\x12\x14\n" +
 	"\x10ACTION_KIND_MOVE\x10\x02\x12\x14\n" +
-	"\x10ACTION_KIND_STOP\x10\x03*\xfa\x04\n" +
+	"\x10ACTION_KIND_STOP\x10\x03*\xca\x06\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_KIND_MATCH_CREATED\x10\x01\x12\x1b\n" +
@@ -3574,7 +3825,14 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x16EVENT_KIND_MATCH_ENDED\x10\x12\x12\x1b\n" +
 	"\x17EVENT_KIND_COMPENSATION\x10\x13\x12\x1b\n" +
 	"\x17EVENT_KIND_MATCH_VOIDED\x10\x14\x12\x1e\n" +
-	"\x1aEVENT_KIND_MATCH_ABANDONED\x10\x15B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\x1aEVENT_KIND_MATCH_ABANDONED\x10\x15\x12\"\n" +
+	"\x1eEVENT_KIND_PLACEMENT_SUBMITTED\x10\x16\x12\x19\n" +
+	"\x15EVENT_KIND_PLAY_BEGAN\x10\x17\x12 \n" +
+	"\x1cEVENT_KIND_PLACEMENT_EXPIRED\x10\x18\x12\x1a\n" +
+	"\x16EVENT_KIND_TURN_PASSED\x10\x19\x12\x17\n" +
+	"\x13EVENT_KIND_SEAT_OUT\x10\x1a\x12\x18\n" +
+	"\x14EVENT_KIND_SEAT_LEFT\x10\x1b\x12\x1e\n" +
+	"\x1aEVENT_KIND_ILLEGAL_ATTEMPT\x10\x1cB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_match_proto_rawDescOnce sync.Once
@@ -3589,7 +3847,7 @@ func file_referee_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_referee_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_referee_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_referee_v1_match_proto_goTypes = []any{
 	(MatchStatus)(0),              // 0: referee.v1.MatchStatus
 	(GameStatus)(0),               // 1: referee.v1.GameStatus
@@ -3619,15 +3877,22 @@ var file_referee_v1_match_proto_goTypes = []any{
 	(*GameStarted)(nil),           // 25: referee.v1.GameStarted
 	(*GameEnded)(nil),             // 26: referee.v1.GameEnded
 	(*MatchEnded)(nil),            // 27: referee.v1.MatchEnded
-	(*MatchLeft)(nil),             // 28: referee.v1.MatchLeft
-	(*ClockPaused)(nil),           // 29: referee.v1.ClockPaused
-	(*Disconnected)(nil),          // 30: referee.v1.Disconnected
-	(*FoulRuled)(nil),             // 31: referee.v1.FoulRuled
-	(*BankCalled)(nil),            // 32: referee.v1.BankCalled
-	(*Expired)(nil),               // 33: referee.v1.Expired
-	(*Compensation)(nil),          // 34: referee.v1.Compensation
-	(*Change)(nil),                // 35: referee.v1.Change
-	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
+	(*SeatOut)(nil),               // 28: referee.v1.SeatOut
+	(*MatchLeft)(nil),             // 29: referee.v1.MatchLeft
+	(*ClockPaused)(nil),           // 30: referee.v1.ClockPaused
+	(*Disconnected)(nil),          // 31: referee.v1.Disconnected
+	(*FoulRuled)(nil),             // 32: referee.v1.FoulRuled
+	(*BankCalled)(nil),            // 33: referee.v1.BankCalled
+	(*Expired)(nil),               // 34: referee.v1.Expired
+	(*Compensation)(nil),          // 35: referee.v1.Compensation
+	(*Change)(nil),                // 36: referee.v1.Change
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*ArmyChessView)(nil),         // 38: referee.v1.ArmyChessView
+	(*SeatPlacement)(nil),         // 39: referee.v1.SeatPlacement
+	(*PlacementSubmitted)(nil),    // 40: referee.v1.PlacementSubmitted
+	(*PlayBegan)(nil),             // 41: referee.v1.PlayBegan
+	(*IllegalAttempt)(nil),        // 42: referee.v1.IllegalAttempt
+	(*ArmyChessDisclosure)(nil),   // 43: referee.v1.ArmyChessDisclosure
 }
 var file_referee_v1_match_proto_depIdxs = []int32{
 	3,  // 0: referee.v1.Action.kind:type_name -> referee.v1.ActionKind
@@ -3635,59 +3900,69 @@ var file_referee_v1_match_proto_depIdxs = []int32{
 	8,  // 2: referee.v1.Match.charges:type_name -> referee.v1.Charges
 	0,  // 3: referee.v1.Match.status:type_name -> referee.v1.MatchStatus
 	9,  // 4: referee.v1.Match.games:type_name -> referee.v1.GameSummary
-	36, // 5: referee.v1.Match.create_time:type_name -> google.protobuf.Timestamp
-	36, // 6: referee.v1.Match.end_time:type_name -> google.protobuf.Timestamp
+	37, // 5: referee.v1.Match.create_time:type_name -> google.protobuf.Timestamp
+	37, // 6: referee.v1.Match.end_time:type_name -> google.protobuf.Timestamp
 	10, // 7: referee.v1.GameSummary.result:type_name -> referee.v1.GameResult
 	11, // 8: referee.v1.GameSummary.settlement:type_name -> referee.v1.Settlement
 	2,  // 9: referee.v1.GameResult.reason:type_name -> referee.v1.EndReason
 	12, // 10: referee.v1.Settlement.lines:type_name -> referee.v1.SettlementLine
-	36, // 11: referee.v1.Settlement.settle_time:type_name -> google.protobuf.Timestamp
+	37, // 11: referee.v1.Settlement.settle_time:type_name -> google.protobuf.Timestamp
 	1,  // 12: referee.v1.Game.status:type_name -> referee.v1.GameStatus
 	14, // 13: referee.v1.Game.clock:type_name -> referee.v1.GameClock
 	16, // 14: referee.v1.Game.dark_chess:type_name -> referee.v1.DarkChessView
-	10, // 15: referee.v1.Game.result:type_name -> referee.v1.GameResult
-	11, // 16: referee.v1.Game.settlement:type_name -> referee.v1.Settlement
-	21, // 17: referee.v1.Game.deal:type_name -> referee.v1.DealProof
-	36, // 18: referee.v1.GameClock.turn_start_time:type_name -> google.protobuf.Timestamp
-	36, // 19: referee.v1.GameClock.turn_end_time:type_name -> google.protobuf.Timestamp
-	36, // 20: referee.v1.GameClock.deadline_time:type_name -> google.protobuf.Timestamp
-	36, // 21: referee.v1.GameClock.warning_time:type_name -> google.protobuf.Timestamp
-	15, // 22: referee.v1.GameClock.seats:type_name -> referee.v1.SeatClock
-	17, // 23: referee.v1.DarkChessView.captures:type_name -> referee.v1.DarkChessCaptures
-	18, // 24: referee.v1.DarkChessView.chases:type_name -> referee.v1.DarkChessChase
-	20, // 25: referee.v1.DarkChessView.pauses:type_name -> referee.v1.DarkChessPause
-	19, // 26: referee.v1.DarkChessChase.chased:type_name -> referee.v1.DarkChessChased
-	4,  // 27: referee.v1.Event.kind:type_name -> referee.v1.EventKind
-	5,  // 28: referee.v1.Event.action:type_name -> referee.v1.Action
-	36, // 29: referee.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	15, // 30: referee.v1.Event.clocks:type_name -> referee.v1.SeatClock
-	22, // 31: referee.v1.Event.proof:type_name -> referee.v1.SquareProof
-	25, // 32: referee.v1.Event.game_started:type_name -> referee.v1.GameStarted
-	26, // 33: referee.v1.Event.game_ended:type_name -> referee.v1.GameEnded
-	27, // 34: referee.v1.Event.match_ended:type_name -> referee.v1.MatchEnded
-	29, // 35: referee.v1.Event.clock_paused:type_name -> referee.v1.ClockPaused
-	30, // 36: referee.v1.Event.disconnected:type_name -> referee.v1.Disconnected
-	31, // 37: referee.v1.Event.foul_ruled:type_name -> referee.v1.FoulRuled
-	32, // 38: referee.v1.Event.bank_called:type_name -> referee.v1.BankCalled
-	34, // 39: referee.v1.Event.compensation:type_name -> referee.v1.Compensation
-	24, // 40: referee.v1.Event.match_created:type_name -> referee.v1.MatchCreated
-	33, // 41: referee.v1.Event.expired:type_name -> referee.v1.Expired
-	28, // 42: referee.v1.Event.match_left:type_name -> referee.v1.MatchLeft
-	10, // 43: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
-	11, // 44: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
-	0,  // 45: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
-	36, // 46: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
-	36, // 47: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
-	11, // 48: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
-	13, // 49: referee.v1.Change.game:type_name -> referee.v1.Game
-	6,  // 50: referee.v1.Change.match:type_name -> referee.v1.Match
-	23, // 51: referee.v1.Change.events:type_name -> referee.v1.Event
-	36, // 52: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
-	53, // [53:53] is the sub-list for method output_type
-	53, // [53:53] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	38, // 15: referee.v1.Game.army_chess:type_name -> referee.v1.ArmyChessView
+	10, // 16: referee.v1.Game.result:type_name -> referee.v1.GameResult
+	11, // 17: referee.v1.Game.settlement:type_name -> referee.v1.Settlement
+	21, // 18: referee.v1.Game.deal:type_name -> referee.v1.DealProof
+	39, // 19: referee.v1.Game.placements:type_name -> referee.v1.SeatPlacement
+	37, // 20: referee.v1.GameClock.turn_start_time:type_name -> google.protobuf.Timestamp
+	37, // 21: referee.v1.GameClock.turn_end_time:type_name -> google.protobuf.Timestamp
+	37, // 22: referee.v1.GameClock.deadline_time:type_name -> google.protobuf.Timestamp
+	37, // 23: referee.v1.GameClock.warning_time:type_name -> google.protobuf.Timestamp
+	15, // 24: referee.v1.GameClock.seats:type_name -> referee.v1.SeatClock
+	37, // 25: referee.v1.GameClock.placement_deadline_time:type_name -> google.protobuf.Timestamp
+	17, // 26: referee.v1.DarkChessView.captures:type_name -> referee.v1.DarkChessCaptures
+	18, // 27: referee.v1.DarkChessView.chases:type_name -> referee.v1.DarkChessChase
+	20, // 28: referee.v1.DarkChessView.pauses:type_name -> referee.v1.DarkChessPause
+	19, // 29: referee.v1.DarkChessChase.chased:type_name -> referee.v1.DarkChessChased
+	4,  // 30: referee.v1.Event.kind:type_name -> referee.v1.EventKind
+	5,  // 31: referee.v1.Event.action:type_name -> referee.v1.Action
+	37, // 32: referee.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	15, // 33: referee.v1.Event.clocks:type_name -> referee.v1.SeatClock
+	22, // 34: referee.v1.Event.proof:type_name -> referee.v1.SquareProof
+	25, // 35: referee.v1.Event.game_started:type_name -> referee.v1.GameStarted
+	26, // 36: referee.v1.Event.game_ended:type_name -> referee.v1.GameEnded
+	27, // 37: referee.v1.Event.match_ended:type_name -> referee.v1.MatchEnded
+	30, // 38: referee.v1.Event.clock_paused:type_name -> referee.v1.ClockPaused
+	31, // 39: referee.v1.Event.disconnected:type_name -> referee.v1.Disconnected
+	32, // 40: referee.v1.Event.foul_ruled:type_name -> referee.v1.FoulRuled
+	33, // 41: referee.v1.Event.bank_called:type_name -> referee.v1.BankCalled
+	35, // 42: referee.v1.Event.compensation:type_name -> referee.v1.Compensation
+	24, // 43: referee.v1.Event.match_created:type_name -> referee.v1.MatchCreated
+	34, // 44: referee.v1.Event.expired:type_name -> referee.v1.Expired
+	29, // 45: referee.v1.Event.match_left:type_name -> referee.v1.MatchLeft
+	40, // 46: referee.v1.Event.placement_submitted:type_name -> referee.v1.PlacementSubmitted
+	41, // 47: referee.v1.Event.play_began:type_name -> referee.v1.PlayBegan
+	28, // 48: referee.v1.Event.seat_out:type_name -> referee.v1.SeatOut
+	42, // 49: referee.v1.Event.illegal_attempt:type_name -> referee.v1.IllegalAttempt
+	43, // 50: referee.v1.Event.disclosure:type_name -> referee.v1.ArmyChessDisclosure
+	10, // 51: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
+	11, // 52: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
+	39, // 53: referee.v1.GameEnded.placements:type_name -> referee.v1.SeatPlacement
+	0,  // 54: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
+	2,  // 55: referee.v1.SeatOut.reason:type_name -> referee.v1.EndReason
+	37, // 56: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
+	37, // 57: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
+	11, // 58: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
+	13, // 59: referee.v1.Change.game:type_name -> referee.v1.Game
+	6,  // 60: referee.v1.Change.match:type_name -> referee.v1.Match
+	23, // 61: referee.v1.Change.events:type_name -> referee.v1.Event
+	37, // 62: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
+	63, // [63:63] is the sub-list for method output_type
+	63, // [63:63] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_match_proto_init() }
@@ -3695,9 +3970,11 @@ func file_referee_v1_match_proto_init() {
 	if File_referee_v1_match_proto != nil {
 		return
 	}
+	file_referee_v1_army_chess_proto_init()
 	file_referee_v1_options_proto_init()
 	file_referee_v1_match_proto_msgTypes[8].OneofWrappers = []any{
 		(*Game_DarkChess)(nil),
+		(*Game_ArmyChess)(nil),
 	}
 	file_referee_v1_match_proto_msgTypes[9].OneofWrappers = []any{}
 	file_referee_v1_match_proto_msgTypes[11].OneofWrappers = []any{}
@@ -3713,6 +3990,10 @@ func file_referee_v1_match_proto_init() {
 		(*Event_MatchCreated)(nil),
 		(*Event_Expired)(nil),
 		(*Event_MatchLeft)(nil),
+		(*Event_PlacementSubmitted)(nil),
+		(*Event_PlayBegan)(nil),
+		(*Event_SeatOut)(nil),
+		(*Event_IllegalAttempt)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3720,7 +4001,7 @@ func file_referee_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_match_proto_rawDesc), len(file_referee_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

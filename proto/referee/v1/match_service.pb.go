@@ -836,7 +836,9 @@ type SubmitPlacementRequest struct {
 	ExpectedSeq uint32 `protobuf:"varint,4,opt,name=expected_seq,json=expectedSeq,proto3" json:"expected_seq,omitempty"`
 	// Seat that places; required.
 	Seat *uint32 `protobuf:"varint,5,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
-	// The placement in the family's notation, up to 256 bytes.
+	// The placement, in army chess six rows of five letters from the front to the
+	// back, each from the owner's left, joined by slashes, as in
+	// SeatPlacement.placement; up to 256 bytes.
 	Placement     string `protobuf:"bytes,6,opt,name=placement,proto3" json:"placement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2801,7 +2803,10 @@ type ListLegalActionsRequest struct {
 	// The match.
 	MatchId string `protobuf:"bytes,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// Game number; 0 for the present one.
-	Game          uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	Game uint32 `protobuf:"varint,2,opt,name=game,proto3" json:"game,omitempty"`
+	// Seat that asks, in a dark form of army chess the seat to move; a token that is
+	// limited to a player must be that player's. Absent for a spectator.
+	ViewerSeat    *uint32 `protobuf:"varint,3,opt,name=viewer_seat,json=viewerSeat,proto3,oneof" json:"viewer_seat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2846,6 +2851,13 @@ func (x *ListLegalActionsRequest) GetMatchId() string {
 func (x *ListLegalActionsRequest) GetGame() uint32 {
 	if x != nil {
 		return x.Game
+	}
+	return 0
+}
+
+func (x *ListLegalActionsRequest) GetViewerSeat() uint32 {
+	if x != nil && x.ViewerSeat != nil {
+		return *x.ViewerSeat
 	}
 	return 0
 }
@@ -2928,9 +2940,11 @@ type LegalAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The action.
 	Action *Action `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// "flip", "step", "slide", "capture", "diagonal", "jump", "rush" or "stop".
+	// "flip", "step", "slide", "capture", "diagonal", "jump", "rush" or "stop"; in
+	// army chess "flip", "move" or "attack".
 	What string `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
-	// Piece that would be captured, if it is face up; empty otherwise.
+	// Piece that would be captured, if it is face up; in army chess the piece that
+	// would be attacked as everybody sees it, such as "t5" or "t?". Empty for none.
 	Captures      string `protobuf:"bytes,3,opt,name=captures,proto3" json:"captures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3556,10 +3570,13 @@ const file_referee_v1_match_service_proto_rawDesc = "" +
 	"\x11FindMatchResponse\x12'\n" +
 	"\x05match\x18\x01 \x01(\v2\x11.referee.v1.MatchR\x05match\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime\"H\n" +
+	"serverTime\"~\n" +
 	"\x17ListLegalActionsRequest\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
-	"\x04game\x18\x02 \x01(\rR\x04game\"\xb9\x01\n" +
+	"\x04game\x18\x02 \x01(\rR\x04game\x12$\n" +
+	"\vviewer_seat\x18\x03 \x01(\rH\x00R\n" +
+	"viewerSeat\x88\x01\x01B\x0e\n" +
+	"\f_viewer_seat\"\xb9\x01\n" +
 	"\x18ListLegalActionsResponse\x12\x12\n" +
 	"\x04seat\x18\x01 \x01(\rR\x04seat\x121\n" +
 	"\aactions\x18\x02 \x03(\v2\x17.referee.v1.LegalActionR\aactions\x12\x19\n" +
@@ -3813,6 +3830,7 @@ func file_referee_v1_match_service_proto_init() {
 		(*FindMatchRequest_RequestId)(nil),
 		(*FindMatchRequest_ExternalRef)(nil),
 	}
+	file_referee_v1_match_service_proto_msgTypes[39].OneofWrappers = []any{}
 	file_referee_v1_match_service_proto_msgTypes[42].OneofWrappers = []any{}
 	file_referee_v1_match_service_proto_msgTypes[43].OneofWrappers = []any{
 		(*WatchMatchResponse_Event)(nil),

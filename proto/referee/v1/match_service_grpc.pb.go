@@ -70,7 +70,7 @@ const (
 // letters, digits and -_., names a call in the server's log and comes back with
 // the answer; it is made where it is missing.
 type MatchServiceClient interface {
-	// CreateMatch seats two players and commits to the deal of game 1. Refused
+	// CreateMatch seats the players, two or four, and commits to the deal of game 1. Refused
 	// when a balance is below the entry minimum. It is idempotent by request_id.
 	CreateMatch(ctx context.Context, in *CreateMatchRequest, opts ...grpc.CallOption) (*CreateMatchResponse, error)
 	// StartGame starts the next game of a match, the first too: it states the
@@ -84,8 +84,13 @@ type MatchServiceClient interface {
 	// UNAVAILABLE (NOT_READY) after an hour and when it is going down; every
 	// request that was read has its answer by then.
 	PlayActions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PlayActionsRequest, PlayActionsResponse], error)
-	// SubmitPlacement places a seat's pieces, for games with a placement phase.
-	// Dark chess has none: refused with NO_PLACEMENT_PHASE.
+	// SubmitPlacement places a seat's pieces in the placement phase of a game, which
+	// follows StartGame in the dark forms of army chess. A seat may submit again until
+	// all have: the last counts, and with the last seat's play begins. What is placed
+	// is sealed, and bound by a commitment in the event; nobody else is told before
+	// the game has ended. A placement that breaks a rule is refused with the first
+	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
+	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(ctx context.Context, in *SubmitPlacementRequest, opts ...grpc.CallOption) (*SubmitPlacementResponse, error)
 	// OfferDraw offers a draw to the opponent.
 	OfferDraw(ctx context.Context, in *OfferDrawRequest, opts ...grpc.CallOption) (*OfferDrawResponse, error)
@@ -123,7 +128,8 @@ type MatchServiceClient interface {
 	// FindMatch finds a match of the caller's own platform by the request that
 	// created it or by the platform's own reference.
 	FindMatch(ctx context.Context, in *FindMatchRequest, opts ...grpc.CallOption) (*FindMatchResponse, error)
-	// ListLegalActions lists what the side to move may do.
+	// ListLegalActions lists what the side to move may do. Where that depends on
+	// pieces that not everybody was shown, it is told only to the seat to move.
 	ListLegalActions(ctx context.Context, in *ListLegalActionsRequest, opts ...grpc.CallOption) (*ListLegalActionsResponse, error)
 	// WatchMatch streams every event once, in order, from a resume token on. It
 	// lasts an hour at most; a replica takes 10,000 watches (OVERLOADED).
@@ -390,7 +396,7 @@ type MatchService_WatchMatchClient = grpc.ServerStreamingClient[WatchMatchRespon
 // letters, digits and -_., names a call in the server's log and comes back with
 // the answer; it is made where it is missing.
 type MatchServiceServer interface {
-	// CreateMatch seats two players and commits to the deal of game 1. Refused
+	// CreateMatch seats the players, two or four, and commits to the deal of game 1. Refused
 	// when a balance is below the entry minimum. It is idempotent by request_id.
 	CreateMatch(context.Context, *CreateMatchRequest) (*CreateMatchResponse, error)
 	// StartGame starts the next game of a match, the first too: it states the
@@ -404,8 +410,13 @@ type MatchServiceServer interface {
 	// UNAVAILABLE (NOT_READY) after an hour and when it is going down; every
 	// request that was read has its answer by then.
 	PlayActions(grpc.BidiStreamingServer[PlayActionsRequest, PlayActionsResponse]) error
-	// SubmitPlacement places a seat's pieces, for games with a placement phase.
-	// Dark chess has none: refused with NO_PLACEMENT_PHASE.
+	// SubmitPlacement places a seat's pieces in the placement phase of a game, which
+	// follows StartGame in the dark forms of army chess. A seat may submit again until
+	// all have: the last counts, and with the last seat's play begins. What is placed
+	// is sealed, and bound by a commitment in the event; nobody else is told before
+	// the game has ended. A placement that breaks a rule is refused with the first
+	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
+	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(context.Context, *SubmitPlacementRequest) (*SubmitPlacementResponse, error)
 	// OfferDraw offers a draw to the opponent.
 	OfferDraw(context.Context, *OfferDrawRequest) (*OfferDrawResponse, error)
@@ -443,7 +454,8 @@ type MatchServiceServer interface {
 	// FindMatch finds a match of the caller's own platform by the request that
 	// created it or by the platform's own reference.
 	FindMatch(context.Context, *FindMatchRequest) (*FindMatchResponse, error)
-	// ListLegalActions lists what the side to move may do.
+	// ListLegalActions lists what the side to move may do. Where that depends on
+	// pieces that not everybody was shown, it is told only to the seat to move.
 	ListLegalActions(context.Context, *ListLegalActionsRequest) (*ListLegalActionsResponse, error)
 	// WatchMatch streams every event once, in order, from a resume token on. It
 	// lasts an hour at most; a replica takes 10,000 watches (OVERLOADED).

@@ -398,15 +398,24 @@ type ValidateActionRequest struct {
 	//	*ValidateActionRequest_RulesetId
 	//	*ValidateActionRequest_Ruleset
 	Rules isValidateActionRequest_Rules `protobuf_oneof:"rules"`
-	// The position: the short form (board and side) or a whole state, as text;
-	// up to 16 KiB.
+	// The position as text, up to 16 KiB. Dark chess: the short form (board and side)
+	// or a whole state. Army chess, up to 8 KiB: the pieces and fields as in
+	// ArmyChessView.state, such as "A1=tF?,G2=b9? seat=0", with the ranks that the
+	// caller knows. Ranks that decide must be there: those of both sides of an attack,
+	// and enough to tell whether the next seat has a legal action.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
-	// The action.
+	// The action; absent where `change` is set.
 	Action *Action `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
-	// Letter of the piece that the action turns, when it turns one.
+	// Piece that the action turns, when it turns one: a letter in dark chess, such as
+	// "t5" in army chess, whose state may tell it instead ("F2=t5?").
 	Turned string `protobuf:"bytes,5,opt,name=turned,proto3" json:"turned,omitempty"`
 	// Seat that acts; absent for whoever is to move.
-	Seat          *uint32 `protobuf:"varint,6,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	Seat *uint32 `protobuf:"varint,6,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	// Instead of an action, what else changes a game of army chess, up to 32 bytes:
+	// "pass" (an expired turn passes; four players), "out=1:resignation",
+	// "out=1:time" or "out=1:disconnection" (seat 1 is out), "leave=1" (its player
+	// left the game).
+	Change        string `protobuf:"bytes,7,opt,name=change,proto3" json:"change,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -494,6 +503,13 @@ func (x *ValidateActionRequest) GetSeat() uint32 {
 	return 0
 }
 
+func (x *ValidateActionRequest) GetChange() string {
+	if x != nil {
+		return x.Change
+	}
+	return ""
+}
+
 type isValidateActionRequest_Rules interface {
 	isValidateActionRequest_Rules()
 }
@@ -519,22 +535,34 @@ type ValidateActionResponse struct {
 	Legal bool `protobuf:"varint,1,opt,name=legal,proto3" json:"legal,omitempty"`
 	// The rule that refuses it; absent when it is legal.
 	Illegal *IllegalAction `protobuf:"bytes,2,opt,name=illegal,proto3" json:"illegal,omitempty"`
-	// The state after it, as text; empty when it is illegal.
+	// The state after it, as text, with the ranks that were known before; empty when
+	// it is illegal, unless it loses the game by that.
 	NextState string `protobuf:"bytes,3,opt,name=next_state,json=nextState,proto3" json:"next_state,omitempty"`
-	// "flip", "step", "slide", "capture", "diagonal", "jump", "rush" or "stop".
+	// "flip", "step", "slide", "capture", "diagonal", "jump", "rush" or "stop"; in
+	// army chess "flip", "move" or "attack", empty for what is no action.
 	What string `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
-	// Letter of the piece captured; empty for none.
+	// Letter of the piece captured; empty for none, and in army chess.
 	Captured string `protobuf:"bytes,5,opt,name=captured,proto3" json:"captured,omitempty"`
-	// The ply in notation.
+	// The ply, or what else changed the game, in notation.
 	Notation string `protobuf:"bytes,6,opt,name=notation,proto3" json:"notation,omitempty"`
-	// The result when the action ends the game; absent otherwise.
+	// The result when it ends the game, an illegal action included where the ruleset
+	// lets it lose; absent otherwise.
 	Result *GameResult `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
-	// Colour of the side that moves next: "red", "black" or "".
+	// Side that moves next: "red", "black" or ""; in army chess its letter.
 	NextSide string `protobuf:"bytes,8,opt,name=next_side,json=nextSide,proto3" json:"next_side,omitempty"`
 	// Whether a technical foul was booked.
 	Foul bool `protobuf:"varint,9,opt,name=foul,proto3" json:"foul,omitempty"`
 	// Feat, as in Event.feat; empty for none.
-	Feat          string `protobuf:"bytes,10,opt,name=feat,proto3" json:"feat,omitempty"`
+	Feat string `protobuf:"bytes,10,opt,name=feat,proto3" json:"feat,omitempty"`
+	// Army chess: what everybody is told of it; absent where that is nothing.
+	Disclosure *ArmyChessDisclosure `protobuf:"bytes,11,opt,name=disclosure,proto3" json:"disclosure,omitempty"`
+	// Army chess: seats that are out because of it, in ascending order.
+	OutSeats []uint32 `protobuf:"varint,12,rep,packed,name=out_seats,json=outSeats,proto3" json:"out_seats,omitempty"`
+	// Seat that moves next; absent where the game is over.
+	NextSeat *uint32 `protobuf:"varint,13,opt,name=next_seat,json=nextSeat,proto3,oneof" json:"next_seat,omitempty"`
+	// Army chess: letters of the sides that the seats play, in order of seats, empty
+	// until that is settled.
+	SeatSides     []string `protobuf:"bytes,14,rep,name=seat_sides,json=seatSides,proto3" json:"seat_sides,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,10 +667,198 @@ func (x *ValidateActionResponse) GetFeat() string {
 	return ""
 }
 
+func (x *ValidateActionResponse) GetDisclosure() *ArmyChessDisclosure {
+	if x != nil {
+		return x.Disclosure
+	}
+	return nil
+}
+
+func (x *ValidateActionResponse) GetOutSeats() []uint32 {
+	if x != nil {
+		return x.OutSeats
+	}
+	return nil
+}
+
+func (x *ValidateActionResponse) GetNextSeat() uint32 {
+	if x != nil && x.NextSeat != nil {
+		return *x.NextSeat
+	}
+	return 0
+}
+
+func (x *ValidateActionResponse) GetSeatSides() []string {
+	if x != nil {
+		return x.SeatSides
+	}
+	return nil
+}
+
+// ValidatePlacementRequest asks for a verdict on a placement.
+type ValidatePlacementRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rules.
+	//
+	// Types that are valid to be assigned to Rules:
+	//
+	//	*ValidatePlacementRequest_RulesetId
+	//	*ValidatePlacementRequest_Ruleset
+	Rules isValidatePlacementRequest_Rules `protobuf_oneof:"rules"`
+	// Seat that places; required.
+	Seat *uint32 `protobuf:"varint,3,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	// The placement, as in SubmitPlacementRequest.placement.
+	Placement     string `protobuf:"bytes,4,opt,name=placement,proto3" json:"placement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidatePlacementRequest) Reset() {
+	*x = ValidatePlacementRequest{}
+	mi := &file_referee_v1_rules_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidatePlacementRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidatePlacementRequest) ProtoMessage() {}
+
+func (x *ValidatePlacementRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_rules_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidatePlacementRequest.ProtoReflect.Descriptor instead.
+func (*ValidatePlacementRequest) Descriptor() ([]byte, []int) {
+	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ValidatePlacementRequest) GetRules() isValidatePlacementRequest_Rules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *ValidatePlacementRequest) GetRulesetId() string {
+	if x != nil {
+		if x, ok := x.Rules.(*ValidatePlacementRequest_RulesetId); ok {
+			return x.RulesetId
+		}
+	}
+	return ""
+}
+
+func (x *ValidatePlacementRequest) GetRuleset() *Ruleset {
+	if x != nil {
+		if x, ok := x.Rules.(*ValidatePlacementRequest_Ruleset); ok {
+			return x.Ruleset
+		}
+	}
+	return nil
+}
+
+func (x *ValidatePlacementRequest) GetSeat() uint32 {
+	if x != nil && x.Seat != nil {
+		return *x.Seat
+	}
+	return 0
+}
+
+func (x *ValidatePlacementRequest) GetPlacement() string {
+	if x != nil {
+		return x.Placement
+	}
+	return ""
+}
+
+type isValidatePlacementRequest_Rules interface {
+	isValidatePlacementRequest_Rules()
+}
+
+type ValidatePlacementRequest_RulesetId struct {
+	// Id of a preset.
+	RulesetId string `protobuf:"bytes,1,opt,name=ruleset_id,json=rulesetId,proto3,oneof"`
+}
+
+type ValidatePlacementRequest_Ruleset struct {
+	// A whole ruleset.
+	Ruleset *Ruleset `protobuf:"bytes,2,opt,name=ruleset,proto3,oneof"`
+}
+
+func (*ValidatePlacementRequest_RulesetId) isValidatePlacementRequest_Rules() {}
+
+func (*ValidatePlacementRequest_Ruleset) isValidatePlacementRequest_Rules() {}
+
+// ValidatePlacementResponse is the verdict.
+type ValidatePlacementResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the placement is legal.
+	Legal bool `protobuf:"varint,1,opt,name=legal,proto3" json:"legal,omitempty"`
+	// The first rule that it breaks; absent when it is legal.
+	Illegal       *IllegalAction `protobuf:"bytes,2,opt,name=illegal,proto3" json:"illegal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidatePlacementResponse) Reset() {
+	*x = ValidatePlacementResponse{}
+	mi := &file_referee_v1_rules_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidatePlacementResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidatePlacementResponse) ProtoMessage() {}
+
+func (x *ValidatePlacementResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_rules_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidatePlacementResponse.ProtoReflect.Descriptor instead.
+func (*ValidatePlacementResponse) Descriptor() ([]byte, []int) {
+	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ValidatePlacementResponse) GetLegal() bool {
+	if x != nil {
+		return x.Legal
+	}
+	return false
+}
+
+func (x *ValidatePlacementResponse) GetIllegal() *IllegalAction {
+	if x != nil {
+		return x.Illegal
+	}
+	return nil
+}
+
 // IllegalAction is a refusal by the rules of the board.
 type IllegalAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable name of the rule, such as "not_adjacent".
+	// Stable name of the rule, such as "not_adjacent" or "camp_not_empty".
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
 	// The rule in words.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
@@ -656,7 +872,7 @@ type IllegalAction struct {
 
 func (x *IllegalAction) Reset() {
 	*x = IllegalAction{}
-	mi := &file_referee_v1_rules_service_proto_msgTypes[9]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +884,7 @@ func (x *IllegalAction) String() string {
 func (*IllegalAction) ProtoMessage() {}
 
 func (x *IllegalAction) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_rules_service_proto_msgTypes[9]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +897,7 @@ func (x *IllegalAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IllegalAction.ProtoReflect.Descriptor instead.
 func (*IllegalAction) Descriptor() ([]byte, []int) {
-	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{9}
+	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IllegalAction) GetRule() string {
@@ -732,7 +948,7 @@ type QuoteStakeRequest struct {
 
 func (x *QuoteStakeRequest) Reset() {
 	*x = QuoteStakeRequest{}
-	mi := &file_referee_v1_rules_service_proto_msgTypes[10]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +960,7 @@ func (x *QuoteStakeRequest) String() string {
 func (*QuoteStakeRequest) ProtoMessage() {}
 
 func (x *QuoteStakeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_rules_service_proto_msgTypes[10]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +973,7 @@ func (x *QuoteStakeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteStakeRequest.ProtoReflect.Descriptor instead.
 func (*QuoteStakeRequest) Descriptor() ([]byte, []int) {
-	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{10}
+	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *QuoteStakeRequest) GetRules() isQuoteStakeRequest_Rules {
@@ -842,7 +1058,7 @@ type QuoteStakeResponse struct {
 
 func (x *QuoteStakeResponse) Reset() {
 	*x = QuoteStakeResponse{}
-	mi := &file_referee_v1_rules_service_proto_msgTypes[11]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +1070,7 @@ func (x *QuoteStakeResponse) String() string {
 func (*QuoteStakeResponse) ProtoMessage() {}
 
 func (x *QuoteStakeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_rules_service_proto_msgTypes[11]
+	mi := &file_referee_v1_rules_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +1083,7 @@ func (x *QuoteStakeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteStakeResponse.ProtoReflect.Descriptor instead.
 func (*QuoteStakeResponse) Descriptor() ([]byte, []int) {
-	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{11}
+	return file_referee_v1_rules_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QuoteStakeResponse) GetEntryMinimum() int64 {
@@ -931,7 +1147,7 @@ var File_referee_v1_rules_service_proto protoreflect.FileDescriptor
 const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1ereferee/v1/rules_service.proto\x12\n" +
-	"referee.v1\x1a\x16referee/v1/match.proto\x1a\x18referee/v1/ruleset.proto\"Q\n" +
+	"referee.v1\x1a\x1breferee/v1/army_chess.proto\x1a\x16referee/v1/match.proto\x1a\x18referee/v1/ruleset.proto\"Q\n" +
 	"\x13ListRulesetsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -953,7 +1169,7 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\n" +
 	"FieldFault\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xee\x01\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\x86\x02\n" +
 	"\x15ValidateActionRequest\x12\x1f\n" +
 	"\n" +
 	"ruleset_id\x18\x01 \x01(\tH\x00R\trulesetId\x12/\n" +
@@ -961,9 +1177,10 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12*\n" +
 	"\x06action\x18\x04 \x01(\v2\x12.referee.v1.ActionR\x06action\x12\x16\n" +
 	"\x06turned\x18\x05 \x01(\tR\x06turned\x12\x17\n" +
-	"\x04seat\x18\x06 \x01(\rH\x01R\x04seat\x88\x01\x01B\a\n" +
+	"\x04seat\x18\x06 \x01(\rH\x01R\x04seat\x88\x01\x01\x12\x16\n" +
+	"\x06change\x18\a \x01(\tR\x06changeB\a\n" +
 	"\x05rulesB\a\n" +
-	"\x05_seat\"\xc3\x02\n" +
+	"\x05_seat\"\xf0\x03\n" +
 	"\x16ValidateActionResponse\x12\x14\n" +
 	"\x05legal\x18\x01 \x01(\bR\x05legal\x123\n" +
 	"\aillegal\x18\x02 \x01(\v2\x19.referee.v1.IllegalActionR\aillegal\x12\x1d\n" +
@@ -976,7 +1193,27 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\tnext_side\x18\b \x01(\tR\bnextSide\x12\x12\n" +
 	"\x04foul\x18\t \x01(\bR\x04foul\x12\x12\n" +
 	"\x04feat\x18\n" +
-	" \x01(\tR\x04feat\"w\n" +
+	" \x01(\tR\x04feat\x12?\n" +
+	"\n" +
+	"disclosure\x18\v \x01(\v2\x1f.referee.v1.ArmyChessDisclosureR\n" +
+	"disclosure\x12\x1b\n" +
+	"\tout_seats\x18\f \x03(\rR\boutSeats\x12 \n" +
+	"\tnext_seat\x18\r \x01(\rH\x00R\bnextSeat\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"seat_sides\x18\x0e \x03(\tR\tseatSidesB\f\n" +
+	"\n" +
+	"_next_seat\"\xb5\x01\n" +
+	"\x18ValidatePlacementRequest\x12\x1f\n" +
+	"\n" +
+	"ruleset_id\x18\x01 \x01(\tH\x00R\trulesetId\x12/\n" +
+	"\aruleset\x18\x02 \x01(\v2\x13.referee.v1.RulesetH\x00R\aruleset\x12\x17\n" +
+	"\x04seat\x18\x03 \x01(\rH\x01R\x04seat\x88\x01\x01\x12\x1c\n" +
+	"\tplacement\x18\x04 \x01(\tR\tplacementB\a\n" +
+	"\x05rulesB\a\n" +
+	"\x05_seat\"f\n" +
+	"\x19ValidatePlacementResponse\x12\x14\n" +
+	"\x05legal\x18\x01 \x01(\bR\x05legal\x123\n" +
+	"\aillegal\x18\x02 \x01(\v2\x19.referee.v1.IllegalActionR\aillegal\"w\n" +
 	"\rIllegalAction\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x18\n" +
@@ -999,13 +1236,14 @@ const file_referee_v1_rules_service_proto_rawDesc = "" +
 	"\bfull_win\x18\x06 \x01(\x03R\afullWin\x12\x1f\n" +
 	"\vreduced_win\x18\a \x01(\x03R\n" +
 	"reducedWin\x12(\n" +
-	"\x10worst_match_loss\x18\b \x01(\x03R\x0eworstMatchLoss2\xa7\x03\n" +
+	"\x10worst_match_loss\x18\b \x01(\x03R\x0eworstMatchLoss2\x89\x04\n" +
 	"\fRulesService\x12Q\n" +
 	"\fListRulesets\x12\x1f.referee.v1.ListRulesetsRequest\x1a .referee.v1.ListRulesetsResponse\x12K\n" +
 	"\n" +
 	"GetRuleset\x12\x1d.referee.v1.GetRulesetRequest\x1a\x1e.referee.v1.GetRulesetResponse\x12Q\n" +
 	"\fCheckRuleset\x12\x1f.referee.v1.CheckRulesetRequest\x1a .referee.v1.CheckRulesetResponse\x12W\n" +
-	"\x0eValidateAction\x12!.referee.v1.ValidateActionRequest\x1a\".referee.v1.ValidateActionResponse\x12K\n" +
+	"\x0eValidateAction\x12!.referee.v1.ValidateActionRequest\x1a\".referee.v1.ValidateActionResponse\x12`\n" +
+	"\x11ValidatePlacement\x12$.referee.v1.ValidatePlacementRequest\x1a%.referee.v1.ValidatePlacementResponse\x12K\n" +
 	"\n" +
 	"QuoteStake\x12\x1d.referee.v1.QuoteStakeRequest\x1a\x1e.referee.v1.QuoteStakeResponseB,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
@@ -1021,51 +1259,59 @@ func file_referee_v1_rules_service_proto_rawDescGZIP() []byte {
 	return file_referee_v1_rules_service_proto_rawDescData
 }
 
-var file_referee_v1_rules_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_referee_v1_rules_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_referee_v1_rules_service_proto_goTypes = []any{
-	(*ListRulesetsRequest)(nil),    // 0: referee.v1.ListRulesetsRequest
-	(*ListRulesetsResponse)(nil),   // 1: referee.v1.ListRulesetsResponse
-	(*GetRulesetRequest)(nil),      // 2: referee.v1.GetRulesetRequest
-	(*GetRulesetResponse)(nil),     // 3: referee.v1.GetRulesetResponse
-	(*CheckRulesetRequest)(nil),    // 4: referee.v1.CheckRulesetRequest
-	(*CheckRulesetResponse)(nil),   // 5: referee.v1.CheckRulesetResponse
-	(*FieldFault)(nil),             // 6: referee.v1.FieldFault
-	(*ValidateActionRequest)(nil),  // 7: referee.v1.ValidateActionRequest
-	(*ValidateActionResponse)(nil), // 8: referee.v1.ValidateActionResponse
-	(*IllegalAction)(nil),          // 9: referee.v1.IllegalAction
-	(*QuoteStakeRequest)(nil),      // 10: referee.v1.QuoteStakeRequest
-	(*QuoteStakeResponse)(nil),     // 11: referee.v1.QuoteStakeResponse
-	(*Ruleset)(nil),                // 12: referee.v1.Ruleset
-	(*Action)(nil),                 // 13: referee.v1.Action
-	(*GameResult)(nil),             // 14: referee.v1.GameResult
-	(*Charges)(nil),                // 15: referee.v1.Charges
+	(*ListRulesetsRequest)(nil),       // 0: referee.v1.ListRulesetsRequest
+	(*ListRulesetsResponse)(nil),      // 1: referee.v1.ListRulesetsResponse
+	(*GetRulesetRequest)(nil),         // 2: referee.v1.GetRulesetRequest
+	(*GetRulesetResponse)(nil),        // 3: referee.v1.GetRulesetResponse
+	(*CheckRulesetRequest)(nil),       // 4: referee.v1.CheckRulesetRequest
+	(*CheckRulesetResponse)(nil),      // 5: referee.v1.CheckRulesetResponse
+	(*FieldFault)(nil),                // 6: referee.v1.FieldFault
+	(*ValidateActionRequest)(nil),     // 7: referee.v1.ValidateActionRequest
+	(*ValidateActionResponse)(nil),    // 8: referee.v1.ValidateActionResponse
+	(*ValidatePlacementRequest)(nil),  // 9: referee.v1.ValidatePlacementRequest
+	(*ValidatePlacementResponse)(nil), // 10: referee.v1.ValidatePlacementResponse
+	(*IllegalAction)(nil),             // 11: referee.v1.IllegalAction
+	(*QuoteStakeRequest)(nil),         // 12: referee.v1.QuoteStakeRequest
+	(*QuoteStakeResponse)(nil),        // 13: referee.v1.QuoteStakeResponse
+	(*Ruleset)(nil),                   // 14: referee.v1.Ruleset
+	(*Action)(nil),                    // 15: referee.v1.Action
+	(*GameResult)(nil),                // 16: referee.v1.GameResult
+	(*ArmyChessDisclosure)(nil),       // 17: referee.v1.ArmyChessDisclosure
+	(*Charges)(nil),                   // 18: referee.v1.Charges
 }
 var file_referee_v1_rules_service_proto_depIdxs = []int32{
-	12, // 0: referee.v1.ListRulesetsResponse.rulesets:type_name -> referee.v1.Ruleset
-	12, // 1: referee.v1.GetRulesetResponse.ruleset:type_name -> referee.v1.Ruleset
-	12, // 2: referee.v1.CheckRulesetRequest.ruleset:type_name -> referee.v1.Ruleset
+	14, // 0: referee.v1.ListRulesetsResponse.rulesets:type_name -> referee.v1.Ruleset
+	14, // 1: referee.v1.GetRulesetResponse.ruleset:type_name -> referee.v1.Ruleset
+	14, // 2: referee.v1.CheckRulesetRequest.ruleset:type_name -> referee.v1.Ruleset
 	6,  // 3: referee.v1.CheckRulesetResponse.faults:type_name -> referee.v1.FieldFault
-	12, // 4: referee.v1.ValidateActionRequest.ruleset:type_name -> referee.v1.Ruleset
-	13, // 5: referee.v1.ValidateActionRequest.action:type_name -> referee.v1.Action
-	9,  // 6: referee.v1.ValidateActionResponse.illegal:type_name -> referee.v1.IllegalAction
-	14, // 7: referee.v1.ValidateActionResponse.result:type_name -> referee.v1.GameResult
-	12, // 8: referee.v1.QuoteStakeRequest.ruleset:type_name -> referee.v1.Ruleset
-	15, // 9: referee.v1.QuoteStakeRequest.charges:type_name -> referee.v1.Charges
-	0,  // 10: referee.v1.RulesService.ListRulesets:input_type -> referee.v1.ListRulesetsRequest
-	2,  // 11: referee.v1.RulesService.GetRuleset:input_type -> referee.v1.GetRulesetRequest
-	4,  // 12: referee.v1.RulesService.CheckRuleset:input_type -> referee.v1.CheckRulesetRequest
-	7,  // 13: referee.v1.RulesService.ValidateAction:input_type -> referee.v1.ValidateActionRequest
-	10, // 14: referee.v1.RulesService.QuoteStake:input_type -> referee.v1.QuoteStakeRequest
-	1,  // 15: referee.v1.RulesService.ListRulesets:output_type -> referee.v1.ListRulesetsResponse
-	3,  // 16: referee.v1.RulesService.GetRuleset:output_type -> referee.v1.GetRulesetResponse
-	5,  // 17: referee.v1.RulesService.CheckRuleset:output_type -> referee.v1.CheckRulesetResponse
-	8,  // 18: referee.v1.RulesService.ValidateAction:output_type -> referee.v1.ValidateActionResponse
-	11, // 19: referee.v1.RulesService.QuoteStake:output_type -> referee.v1.QuoteStakeResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	14, // 4: referee.v1.ValidateActionRequest.ruleset:type_name -> referee.v1.Ruleset
+	15, // 5: referee.v1.ValidateActionRequest.action:type_name -> referee.v1.Action
+	11, // 6: referee.v1.ValidateActionResponse.illegal:type_name -> referee.v1.IllegalAction
+	16, // 7: referee.v1.ValidateActionResponse.result:type_name -> referee.v1.GameResult
+	17, // 8: referee.v1.ValidateActionResponse.disclosure:type_name -> referee.v1.ArmyChessDisclosure
+	14, // 9: referee.v1.ValidatePlacementRequest.ruleset:type_name -> referee.v1.Ruleset
+	11, // 10: referee.v1.ValidatePlacementResponse.illegal:type_name -> referee.v1.IllegalAction
+	14, // 11: referee.v1.QuoteStakeRequest.ruleset:type_name -> referee.v1.Ruleset
+	18, // 12: referee.v1.QuoteStakeRequest.charges:type_name -> referee.v1.Charges
+	0,  // 13: referee.v1.RulesService.ListRulesets:input_type -> referee.v1.ListRulesetsRequest
+	2,  // 14: referee.v1.RulesService.GetRuleset:input_type -> referee.v1.GetRulesetRequest
+	4,  // 15: referee.v1.RulesService.CheckRuleset:input_type -> referee.v1.CheckRulesetRequest
+	7,  // 16: referee.v1.RulesService.ValidateAction:input_type -> referee.v1.ValidateActionRequest
+	9,  // 17: referee.v1.RulesService.ValidatePlacement:input_type -> referee.v1.ValidatePlacementRequest
+	12, // 18: referee.v1.RulesService.QuoteStake:input_type -> referee.v1.QuoteStakeRequest
+	1,  // 19: referee.v1.RulesService.ListRulesets:output_type -> referee.v1.ListRulesetsResponse
+	3,  // 20: referee.v1.RulesService.GetRuleset:output_type -> referee.v1.GetRulesetResponse
+	5,  // 21: referee.v1.RulesService.CheckRuleset:output_type -> referee.v1.CheckRulesetResponse
+	8,  // 22: referee.v1.RulesService.ValidateAction:output_type -> referee.v1.ValidateActionResponse
+	10, // 23: referee.v1.RulesService.ValidatePlacement:output_type -> referee.v1.ValidatePlacementResponse
+	13, // 24: referee.v1.RulesService.QuoteStake:output_type -> referee.v1.QuoteStakeResponse
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_rules_service_proto_init() }
@@ -1073,13 +1319,19 @@ func file_referee_v1_rules_service_proto_init() {
 	if File_referee_v1_rules_service_proto != nil {
 		return
 	}
+	file_referee_v1_army_chess_proto_init()
 	file_referee_v1_match_proto_init()
 	file_referee_v1_ruleset_proto_init()
 	file_referee_v1_rules_service_proto_msgTypes[7].OneofWrappers = []any{
 		(*ValidateActionRequest_RulesetId)(nil),
 		(*ValidateActionRequest_Ruleset)(nil),
 	}
-	file_referee_v1_rules_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_referee_v1_rules_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_referee_v1_rules_service_proto_msgTypes[9].OneofWrappers = []any{
+		(*ValidatePlacementRequest_RulesetId)(nil),
+		(*ValidatePlacementRequest_Ruleset)(nil),
+	}
+	file_referee_v1_rules_service_proto_msgTypes[12].OneofWrappers = []any{
 		(*QuoteStakeRequest_RulesetId)(nil),
 		(*QuoteStakeRequest_Ruleset)(nil),
 	}
@@ -1089,7 +1341,7 @@ func file_referee_v1_rules_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_rules_service_proto_rawDesc), len(file_referee_v1_rules_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RulesService_ListRulesets_FullMethodName   = "/referee.v1.RulesService/ListRulesets"
-	RulesService_GetRuleset_FullMethodName     = "/referee.v1.RulesService/GetRuleset"
-	RulesService_CheckRuleset_FullMethodName   = "/referee.v1.RulesService/CheckRuleset"
-	RulesService_ValidateAction_FullMethodName = "/referee.v1.RulesService/ValidateAction"
-	RulesService_QuoteStake_FullMethodName     = "/referee.v1.RulesService/QuoteStake"
+	RulesService_ListRulesets_FullMethodName      = "/referee.v1.RulesService/ListRulesets"
+	RulesService_GetRuleset_FullMethodName        = "/referee.v1.RulesService/GetRuleset"
+	RulesService_CheckRuleset_FullMethodName      = "/referee.v1.RulesService/CheckRuleset"
+	RulesService_ValidateAction_FullMethodName    = "/referee.v1.RulesService/ValidateAction"
+	RulesService_ValidatePlacement_FullMethodName = "/referee.v1.RulesService/ValidatePlacement"
+	RulesService_QuoteStake_FullMethodName        = "/referee.v1.RulesService/QuoteStake"
 )
 
 // RulesServiceClient is the client API for RulesService service.
@@ -41,6 +42,9 @@ type RulesServiceClient interface {
 	// ValidateAction judges an action in a position: for backends that keep
 	// their own state. An illegal action is a verdict, not an error.
 	ValidateAction(ctx context.Context, in *ValidateActionRequest, opts ...grpc.CallOption) (*ValidateActionResponse, error)
+	// ValidatePlacement judges a placement: for games with a placement phase. An
+	// illegal placement is a verdict, not an error.
+	ValidatePlacement(ctx context.Context, in *ValidatePlacementRequest, opts ...grpc.CallOption) (*ValidatePlacementResponse, error)
 	// QuoteStake tells what a stake requires and what results would pay.
 	QuoteStake(ctx context.Context, in *QuoteStakeRequest, opts ...grpc.CallOption) (*QuoteStakeResponse, error)
 }
@@ -93,6 +97,16 @@ func (c *rulesServiceClient) ValidateAction(ctx context.Context, in *ValidateAct
 	return out, nil
 }
 
+func (c *rulesServiceClient) ValidatePlacement(ctx context.Context, in *ValidatePlacementRequest, opts ...grpc.CallOption) (*ValidatePlacementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ValidatePlacementResponse)
+	err := c.cc.Invoke(ctx, RulesService_ValidatePlacement_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *rulesServiceClient) QuoteStake(ctx context.Context, in *QuoteStakeRequest, opts ...grpc.CallOption) (*QuoteStakeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(QuoteStakeResponse)
@@ -118,6 +132,9 @@ type RulesServiceServer interface {
 	// ValidateAction judges an action in a position: for backends that keep
 	// their own state. An illegal action is a verdict, not an error.
 	ValidateAction(context.Context, *ValidateActionRequest) (*ValidateActionResponse, error)
+	// ValidatePlacement judges a placement: for games with a placement phase. An
+	// illegal placement is a verdict, not an error.
+	ValidatePlacement(context.Context, *ValidatePlacementRequest) (*ValidatePlacementResponse, error)
 	// QuoteStake tells what a stake requires and what results would pay.
 	QuoteStake(context.Context, *QuoteStakeRequest) (*QuoteStakeResponse, error)
 	mustEmbedUnimplementedRulesServiceServer()
@@ -141,6 +158,9 @@ func (UnimplementedRulesServiceServer) CheckRuleset(context.Context, *CheckRules
 }
 func (UnimplementedRulesServiceServer) ValidateAction(context.Context, *ValidateActionRequest) (*ValidateActionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ValidateAction not implemented")
+}
+func (UnimplementedRulesServiceServer) ValidatePlacement(context.Context, *ValidatePlacementRequest) (*ValidatePlacementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ValidatePlacement not implemented")
 }
 func (UnimplementedRulesServiceServer) QuoteStake(context.Context, *QuoteStakeRequest) (*QuoteStakeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method QuoteStake not implemented")
@@ -238,6 +258,24 @@ func _RulesService_ValidateAction_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RulesService_ValidatePlacement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ValidatePlacementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RulesServiceServer).ValidatePlacement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RulesService_ValidatePlacement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RulesServiceServer).ValidatePlacement(ctx, req.(*ValidatePlacementRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RulesService_QuoteStake_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(QuoteStakeRequest)
 	if err := dec(in); err != nil {
@@ -278,6 +316,10 @@ var RulesService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ValidateAction",
 			Handler:    _RulesService_ValidateAction_Handler,
+		},
+		{
+			MethodName: "ValidatePlacement",
+			Handler:    _RulesService_ValidatePlacement_Handler,
 		},
 		{
 			MethodName: "QuoteStake",
