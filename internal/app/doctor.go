@@ -48,7 +48,7 @@ func Examine(ctx context.Context, config Config) []Diagnosis {
 	e.result(err, "access", "tokens and issuer's keys can be read", "mend the token file or the key set")
 	_, err = config.certificates()
 	e.result(err, "certificates", certificatesFound(config), "mend the certificate files")
-	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: 2})
+	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: 2, ReadOnly: true})
 	if e.result(err, "database", "it answers", "check REFEREE_DATABASE_URL, the network, and that Postgres runs"); err != nil {
 		return e.all
 	}

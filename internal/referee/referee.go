@@ -79,6 +79,9 @@ type Store interface {
 	RequestEvent(ctx context.Context, id ID, game, seq int) (Event, error)
 	// HasRequest reports whether any event of the game has the request id.
 	HasRequest(ctx context.Context, id ID, game int, request ID) (bool, error)
+	// Durable returns nil when all that was read before is as durable as what
+	// Commit has returned nil for.
+	Durable(ctx context.Context) error
 	// SealedSeeds returns the sealed seeds of a match's games, from game 1 on.
 	SealedSeeds(ctx context.Context, id ID) ([][]byte, error)
 }
