@@ -73,13 +73,18 @@ func replicated(config *pgconn.Config, readOnly bool) {
 		if _, err := conn.Exec(ctx, sqlBarrier).ReadAll(); err != nil {
 			return fmt.Errorf("no standby takes commits, or this is one: %w", err)
 		}
-		network := conn.Conn()
-		if encrypted, is := network.(*tls.Conn); is {
-			network = encrypted.NetConn()
-		}
-		network.(*uncancelled).sealed.Store(true)
+		mayBeCancelled(conn, false)
 		return nil
 	}
+}
+
+// mayBeCancelled says whether giving up what a connection does cancels it.
+func mayBeCancelled(conn *pgconn.PgConn, may bool) {
+	network := conn.Conn()
+	if encrypted, is := network.(*tls.Conn); is {
+		network = encrypted.NetConn()
+	}
+	network.(*uncancelled).sealed.Store(!may)
 }
 
 // uncancelled is a connection whose peer can't be asked to cancel what it does,
