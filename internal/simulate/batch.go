@@ -168,10 +168,10 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 		plan: NewPlan(b.seed, b.options.Rates, b.options.Replicas), replicas: b.replicas, postgres: b.postgres,
 		calls: b.access.calls, witness: b.witness, confirm: b.confirm,
 	}
-	var background, watching sync.WaitGroup
+	var background, sabotage, watching sync.WaitGroup
 	faulting, stopFaults := context.WithCancel(playing)
 	defer stopFaults()
-	background.Go(func() { s.run(faulting) })
+	sabotage.Go(func() { s.run(faulting) })
 	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
 	feed := []check.FeedEntry{}
@@ -180,6 +180,7 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	background.Go(func() { feed = b.access.feed(feeding, b.seed) })
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
+	sabotage.Wait()
 	if err == nil {
 		err = b.rest(ctx)
 	}

@@ -184,14 +184,11 @@ func (b *batch) signed(ctx context.Context) error {
 		err := b.postgres.with(ctx, b.database, func(conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `SELECT size = coalesce(signed_size, 0) FROM log_head`).Scan(&whole)
 		})
-		if err == nil && !whole {
-			err = sleep(ctx, 100*time.Millisecond)
+		if !whole && time.Now().After(deadline) {
+			return errors.Join(errors.New("the log of finished games was not signed on after the last promotion"), err)
 		}
-		if err != nil {
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
-		}
-		if time.Now().After(deadline) {
-			return errors.New("the log of finished games was not signed on after the last promotion")
 		}
 	}
 	return b.witness(ctx)

@@ -23,12 +23,13 @@ type saboteur struct {
 	// witness is called before a promotion, confirm after it.
 	witness, confirm func(context.Context) error
 
-	running sync.WaitGroup
-	mu      sync.Mutex
-	done    []carriedOut
-	down    []check.Outage
-	decided []time.Time // on a promotion
-	err     error
+	running   sync.WaitGroup
+	promoting sync.Mutex
+	mu        sync.Mutex
+	done      []carriedOut
+	down      []check.Outage
+	decided   []time.Time // on a promotion
+	err       error
 }
 
 // carriedOut is a fault and when it was there.
@@ -107,6 +108,8 @@ func (s *saboteur) effect(ctx context.Context, f Fault) error {
 // promote ends the primary and has a standby take over, as an operator would: the log
 // of finished games is signed on once it was compared with what a witness holds.
 func (s *saboteur) promote(ctx context.Context, f Fault, lasting time.Duration) error {
+	s.promoting.Lock()
+	defer s.promoting.Unlock()
 	if err := s.witness(ctx); err != nil {
 		return err
 	}
@@ -117,7 +120,16 @@ func (s *saboteur) promote(ctx context.Context, f Fault, lasting time.Duration) 
 	if err != nil {
 		return err
 	}
-	return s.confirm(ctx)
+	deadline := time.Now().Add(promotionLimit)
+	for { // the new primary may crash meanwhile, as planned
+		err := s.confirm(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 func (s *saboteur) onLinks(ctx context.Context, links []*link, f Fault, lasting time.Duration) {
