@@ -63,12 +63,18 @@ func TestRollingUpgrade(t *testing.T) {
 	feed := []check.FeedEntry{}
 	background.Go(func() { feed = b.access.feed(playing, b.seed) })
 	played := make(chan error, 1)
-	go func() { played <- b.playAll(playing, stop, &watching) }()
+	atPlay, over := context.WithCancel(playing)
+	go func() {
+		defer over()
+		played <- b.playAll(playing, stop, &watching)
+	}()
 	calls := int64(0)
 	goOn := func() {
 		t.Helper()
-		calls += int64(20 * matches)
-		ok(t, b.access.calls.wait(playing, calls))
+		calls += int64(6 * matches)
+		if err := b.access.calls.wait(atPlay, calls); err != nil {
+			t.Fatalf("all was played before call %d: %v", calls, <-played)
+		}
 	}
 	goOn()
 	b.options.Binary = today
