@@ -55,6 +55,24 @@ simulate: postgres ## play 20,000 matches while things break, and prove every pr
 	bin/referee-shifted simulate --matches 20000 --dir '$(SIMULATION)' --resume --report '$(SIMULATION)/report.txt' \
 		--faults kill=2500,crash=25000,pause=5000,cut=3000,lose=2500,lag=6000,freeze=6000
 
+# Some 40 promotions among other faults: the run in FAILOVER goes on where it was interrupted.
+FAILOVER ?= .cache/failover
+.PHONY: soak-failover
+soak-failover: postgres build ## promote synchronous standbys while matches are played and other things break (docs/operations.md)
+	bin/referee simulate --matches 200 --batch 50 --standbys 2 --tables 12 --dir '$(FAILOVER)' --resume --report '$(FAILOVER)/report.txt' \
+		--faults promote=3000,kill=4000,pause=8000,cut=5000,lose=5000,crash=20000
+
+# Needs the history: the commit in PREVIOUS is what was released last.
+PREVIOUS := $(shell cat internal/simulate/testdata/previous)
+.PHONY: upgrade
+upgrade: postgres ## roll from the version before to this one and back while matches are played
+	rm -rf .cache/previous
+	mkdir -p .cache/previous
+	git archive '$(PREVIOUS)' | tar -x -C .cache/previous
+	CGO_ENABLED=0 go build -C .cache/previous -trimpath -o '$(CURDIR)/bin/referee-previous' ./cmd/referee
+	rm -rf .cache/previous
+	go test -v -timeout 1h -run '^TestRollingUpgrade$$' ./internal/simulate -previous '$(CURDIR)/bin/referee-previous'
+
 .PHONY: soak-feed
 soak-feed: postgres ## settle 100,000 games while replicas and readers of the feed are killed
 	go build -o bin/withpg ./internal/pgtest/withpg

@@ -64,6 +64,15 @@ func Newest() uint {
 	return version
 }
 
+// Suits reports whether this binary can work with a database at a version that Version
+// read. A later schema suits it too, as each migration must, and so it does while a
+// migration to a later one is under way or has failed, by which the schema is marked
+// dirty: replicas would be unready for as long as an index takes.
+func Suits(version uint, dirty bool) bool {
+	newest := Newest()
+	return version > newest || version == newest && !dirty
+}
+
 // Up applies every migration the database does not have yet, each once however
 // many processes call at the same time. When ctx ends, the migration at work is
 // finished and no other is begun. Errors: ErrLockTimeout, ctx's, migrate.ErrDirty.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"referee.example/internal/demo"
 	refereev1 "referee.example/proto/referee/v1"
@@ -28,8 +27,7 @@ const (
 
 func demonstrate(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
-	address := flags.String("addr", defaultAddress, "`address` of the server")
-	token := flags.String("token", "", "bearer `token` with the scope play; by default that of REFEREE_TOKEN")
+	to := serverFlags(flags, "the scope play")
 	seed := flags.Uint64("seed", 0, "`seed` of the players' dice; 0 takes any")
 	ascii := flags.Bool("ascii", false, "draw letters instead of Chinese characters")
 	colour := flags.Bool("colour", false, "use colour also where the output is no terminal")
@@ -37,12 +35,6 @@ func demonstrate(ctx context.Context, call invocation) error {
 	err := call.parse(flags)
 	if err != nil {
 		return err
-	}
-	if *token == "" {
-		*token = call.getenv("REFEREE_TOKEN")
-	}
-	if *token == "" {
-		return &usageError{"there is no token: set --token or REFEREE_TOKEN"}
 	}
 	if *seed == 0 {
 		*seed = anySeed()
@@ -52,7 +44,12 @@ func demonstrate(ctx context.Context, call invocation) error {
 	if options.Live {
 		options.Pause = watchablePause
 	}
-	_, err = playDemo(ctx, *address, *token, options)
+	conn, err := to.dial(call)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // every answer has been read
+	_, err = playDemo(ctx, conn, options)
 	return err
 }
 
@@ -74,14 +71,8 @@ func (call invocation) demoOptions(seed uint64, ascii, fast bool) demo.Options {
 	}
 }
 
-func playDemo(ctx context.Context, address, token string, options demo.Options) (*refereev1.Match, error) {
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithPerRPCCredentials(bearer(token)))
-	if err != nil {
-		return nil, &usageError{err.Error()}
-	}
-	defer func() { _ = conn.Close() }() // every answer has been read
-	_, err = fmt.Fprintf(options.Out, "Players' dice: --seed %d\n", options.Seed)
+func playDemo(ctx context.Context, conn *grpc.ClientConn, options demo.Options) (*refereev1.Match, error) {
+	_, err := fmt.Fprintf(options.Out, "Players' dice: --seed %d\n", options.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,12 @@ func demonstrateDev(ctx context.Context, call invocation, running *app.App, toke
 	if options.Live {
 		options.Pause = briskPause
 	}
-	match, err := playDemo(ctx, running.Addr(), token, options)
+	conn, err := (&server{address: running.Addr(), token: token}).dial(call)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // every answer has been read
+	match, err := playDemo(ctx, conn, options)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -13,10 +13,31 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// server is how a command reaches one, as its flags say.
+// server is how a command that calls one reaches it, as its flags say.
 type server struct {
-	address, token, tlsCA string
-	tls                   bool
+	transport
+	address, token string
+}
+
+// transport is how a connection is secured, as the flags of a command say.
+type transport struct {
+	tls                  bool
+	ca, cert, key, named string
+}
+
+// transportFlags adds the flags of a command that connects to a server.
+func transportFlags(flags *flag.FlagSet) *transport {
+	t := &transport{}
+	t.add(flags)
+	return t
+}
+
+func (t *transport) add(flags *flag.FlagSet) {
+	flags.BoolVar(&t.tls, "tls", false, "speak TLS and trust the system's roots")
+	flags.StringVar(&t.ca, "tls-ca", "", "speak TLS and trust the certificates in this PEM `file` alone")
+	flags.StringVar(&t.cert, "tls-cert", "", "PEM `file` of the certificate to show to a server that asks for one; goes with --tls-key")
+	flags.StringVar(&t.key, "tls-key", "", "PEM `file` of its key")
+	flags.StringVar(&t.named, "tls-name", "", "`name` that the server's certificate must be for, where it is not that of --addr")
 }
 
 // serverFlags adds the flags of a command that calls a server with a token of a
@@ -25,8 +46,7 @@ func serverFlags(flags *flag.FlagSet, scope string) *server {
 	s := &server{}
 	flags.StringVar(&s.address, "addr", defaultAddress, "`address` of the server")
 	flags.StringVar(&s.token, "token", "", "bearer `token` of "+scope+"; by default that of REFEREE_TOKEN")
-	flags.BoolVar(&s.tls, "tls", false, "speak TLS, as to a proxy before the server, and trust the system's roots")
-	flags.StringVar(&s.tlsCA, "tls-ca", "", "speak TLS and trust the certificates in this PEM `file` alone")
+	s.add(flags)
 	return s
 }
 
@@ -38,31 +58,44 @@ func (s *server) dial(call invocation, options ...grpc.DialOption) (*grpc.Client
 	if s.token == "" {
 		return nil, &usageError{"there is no token: set --token or REFEREE_TOKEN"}
 	}
-	transport, err := s.transport()
+	secured, err := s.credentials()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient(s.address, append(options, grpc.WithTransportCredentials(transport), grpc.WithPerRPCCredentials(bearer(s.token)))...)
+	conn, err := grpc.NewClient(s.address, append(options, grpc.WithTransportCredentials(secured), grpc.WithPerRPCCredentials(bearer(s.token)))...)
 	if err != nil {
 		return nil, &usageError{err.Error()}
 	}
 	return conn, nil
 }
 
-func (s *server) transport() (credentials.TransportCredentials, error) {
-	if s.tlsCA == "" && !s.tls {
+func (t *transport) credentials() (credentials.TransportCredentials, error) {
+	if t.ca == "" && !t.tls {
+		if t.cert != "" || t.key != "" || t.named != "" {
+			return nil, &usageError{"--tls-cert, --tls-key and --tls-name need --tls or --tls-ca"}
+		}
 		return insecure.NewCredentials(), nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.tlsCA != "" {
-		content, err := os.ReadFile(s.tlsCA)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.named}
+	if t.ca != "" {
+		content, err := os.ReadFile(t.ca)
 		if err != nil {
 			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(content) {
-			return nil, &usageError{fmt.Sprintf("--tls-ca: %s has no certificate in PEM", s.tlsCA)}
+			return nil, &usageError{fmt.Sprintf("--tls-ca: %s has no certificate in PEM", t.ca)}
 		}
+	}
+	if (t.cert == "") != (t.key == "") {
+		return nil, &usageError{"--tls-cert and --tls-key go together"}
+	}
+	if t.cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.cert, t.key)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
 	}
 	return credentials.NewTLS(config), nil
 }

@@ -212,6 +212,7 @@ func exportOverTLS(t *testing.T, r *replica) {
 	if plain := r.must(r.export()...); got.out == "" || strings.Count(got.out, "\n") != strings.Count(plain.out, "\n") {
 		t.Errorf("over TLS %d bytes, without %d", len(got.out), len(plain.out))
 	}
+	r.must("demo", "--addr", address, "--tls-ca", authority, "--fast")
 	if got := call(t.Context(), r.environment, "export", "--addr", address, "--tls"); got.code != exitFailed || !strings.Contains(got.err, "certificate") {
 		t.Errorf("a certificate that the system does not trust: %+v", got)
 	}

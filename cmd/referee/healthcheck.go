@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
@@ -18,11 +17,16 @@ func healthcheck(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("healthcheck", flag.ContinueOnError)
 	address := flags.String("addr", localAddress(call.getenv("REFEREE_LISTEN")), "`address` of the server; by default that of REFEREE_LISTEN on this machine")
 	timeout := flags.Duration("timeout", 2*time.Second, "how long to wait, as a `duration`")
+	from := transportFlags(flags)
 	err := call.parse(flags)
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	secured, err := from.credentials()
+	if err != nil {
+		return err
+	}
+	conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(secured))
 	if err != nil {
 		return &usageError{err.Error()}
 	}

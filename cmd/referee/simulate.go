@@ -23,6 +23,7 @@ func simulateFaults(ctx context.Context, call invocation) error {
 	flags.IntVar(&o.Matches, "matches", 200, "`number` of matches")
 	flags.IntVar(&o.Batch, "batch", defaultBatch, "`number` of matches that share a database and are checked together")
 	flags.IntVar(&o.Replicas, "replicas", 2, "`number` of processes that serve")
+	flags.IntVar(&o.Standbys, "standbys", 0, "`number` of synchronous standbys of the database; a promotion needs one")
 	flags.IntVar(&o.Tables, "tables", 24, "`number` of matches that are played at once")
 	faults := flags.String("faults", simulate.DefaultRates().String(), "calls between two faults of each kind on average, as `KIND=CALLS,...`, or none")
 	flags.StringVar(&o.Dir, "dir", "", "`folder` of the run's state and of what led to a violation")

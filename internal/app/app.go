@@ -232,8 +232,8 @@ func checkSchema(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
 	}
-	if newest := migrations.Newest(); version < newest || dirty {
-		return &SchemaError{Version: version, Needed: newest, Dirty: dirty}
+	if !migrations.Suits(version, dirty) {
+		return &SchemaError{Version: version, Needed: migrations.Newest(), Dirty: dirty}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func AuditLog(ctx context.Context, url string, log []note.Verifier, held []tlog.Checkpoint,
 	find func(tlog.Finding), progress func(done, of int64),
 ) (store.AuditSummary, []store.AuditedOutage, error) {
-	opened, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1})
+	opened, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1, ReadOnly: true})
 	if err != nil {
 		return store.AuditSummary{}, nil, err
 	}

@@ -48,7 +48,7 @@ func Examine(ctx context.Context, config Config) []Diagnosis {
 	e.result(err, "access", "tokens and issuer's keys can be read", "mend the token file or the key set")
 	_, err = config.certificates()
 	e.result(err, "certificates", certificatesFound(config), "mend the certificate files")
-	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: 2})
+	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: 2, ReadOnly: true})
 	if e.result(err, "database", "it answers", "check REFEREE_DATABASE_URL, the network, and that Postgres runs"); err != nil {
 		return e.all
 	}
@@ -63,6 +63,9 @@ func Examine(ctx context.Context, config Config) []Diagnosis {
 		return e.all
 	}
 	e.durability(i)
+	if i.InRecovery {
+		return e.all // the rest is the primary's
+	}
 	e.rights(i)
 	e.time(i, opened.ClockError())
 	e.partitions(i)
@@ -177,24 +180,40 @@ func (e *examination) partitions(i store.Inspection) {
 }
 
 func (e *examination) replication(i store.Inspection) {
-	if i.InRecovery {
-		return
-	}
-	if len(i.Standbys) == 0 {
-		e.add(Warning, "replication", "there is no standby", "without one a lost disk loses every match since the last backup")
-		return
-	}
-	synchronous := false
+	synchronous, hidden := false, false
 	for _, s := range i.Standbys {
-		e.judge(s.BehindBytes > standbyBehind, Warning, "standby "+s.Name, fmt.Sprintf("%s, %s, %d bytes behind", s.State, s.Sync, s.BehindBytes),
-			"look at the standby's disk and network")
-		synchronous = synchronous || s.Sync == "sync" || s.Sync == "quorum"
+		if hidden = hidden || s.State == ""; s.State == "" {
+			continue
+		}
+		e.judge(s.State != "streaming" || s.BehindBytes > standbyBehind, Warning, "standby "+s.Name,
+			fmt.Sprintf("%s, %s, %d bytes behind", s.State, s.Sync, s.BehindBytes), "look at the standby's disk and network")
+		synchronous = synchronous || s.State == "streaming" && (s.Sync == "sync" || s.Sync == "quorum")
 	}
-	found := "a promoted standby has everything that was acknowledged"
-	if !synchronous || i.SynchronousStandbys == "" {
-		found = "no standby is synchronous: a promotion may lose the last moments"
+	switch {
+	case len(i.Standbys) == 0:
+		e.add(Warning, "replication", "there is no standby", "without one a lost disk loses every match since the last backup")
+	case hidden:
+		e.add(Warning, "replication", fmt.Sprintf("of %d standbys the user may see no more than that they are there", len(i.Standbys)),
+			"call the doctor as a user who is in pg_read_all_stats too")
+		return
 	}
-	e.judge(!synchronous || i.SynchronousStandbys == "", Warning, "failover", found, "set synchronous_standby_names if a promotion must lose nothing")
+	e.failover(i, synchronous)
+}
+
+// failover judges what a promotion would lose, and what not to lose it costs at present.
+func (e *examination) failover(i store.Inspection, synchronous bool) {
+	switch {
+	case i.SynchronousStandbys == "":
+		e.add(Warning, "failover", "synchronous_standby_names is empty: a promotion may lose the last moments",
+			"set it if a promotion must lose nothing: docs/operations.md")
+	case !synchronous:
+		e.add(Fault, "failover", fmt.Sprintf("no standby of synchronous_standby_names (%s) is streaming: commits wait, nothing is acknowledged", i.SynchronousStandbys),
+			"start a standby of that name; or take the setting back, and do without what it is for")
+	case i.SynchronousCommit != "on" && i.SynchronousCommit != "remote_apply":
+		e.add(Warning, "failover", fmt.Sprintf("synchronous_commit=%s: an answer leaves before it is safe on a standby", i.SynchronousCommit), "turn it on")
+	default:
+		e.add(Fine, "failover", "a standby that is promoted has everything that was acknowledged", "")
+	}
 }
 
 func (e *examination) seals(ctx context.Context, games *store.Store, keys deal.Keyring) {

@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"referee.example/internal/devpg"
 	"referee.example/internal/store"
 	"referee.example/internal/tlog"
 	"referee.example/migrations"
@@ -70,7 +73,7 @@ func TestDoctor(t *testing.T) {
 	for what, level := range found {
 		want := Fine
 		switch what {
-		case "replication":
+		case "replication", "failover":
 			want = Warning
 		case "durability": // the tests' Postgres runs without fsync
 			want = Fault
@@ -175,7 +178,13 @@ func TestDoctorJudges(t *testing.T) {
 		"two months left":       {func(i *store.Inspection) { i.PartitionsUntil = time.Now().AddDate(0, 2, 0) }, 0, "partitions", Warning},
 		"days left":             {func(i *store.Inspection) { i.PartitionsUntil = time.Now().AddDate(0, 0, 20) }, 0, "partitions", Fault},
 		"no standby":            {func(i *store.Inspection) { i.Standbys = nil }, 0, "replication", Warning},
-		"asynchronous":          {func(i *store.Inspection) { i.Standbys[0].Sync = "async" }, 0, "failover", Warning},
+		"asynchronous":          {func(i *store.Inspection) { i.SynchronousStandbys = "" }, 0, "failover", Warning},
+		"none is synchronous":   {func(i *store.Inspection) { i.Standbys[0].Sync = "async" }, 0, "failover", Fault},
+		"none is there":         {func(i *store.Inspection) { i.Standbys = nil }, 0, "failover", Fault},
+		"none is streaming":     {func(i *store.Inspection) { i.Standbys[0].State = "catchup" }, 0, "failover", Fault},
+		"catching up":           {func(i *store.Inspection) { i.Standbys[0].State = "catchup" }, 0, "standby b", Warning},
+		"answers before those":  {func(i *store.Inspection) { i.SynchronousCommit = "local" }, 0, "failover", Warning},
+		"standbys out of sight": {func(i *store.Inspection) { i.Standbys = []store.Standby{{}} }, 0, "replication", Warning},
 		"far behind":            {func(i *store.Inspection) { i.Standbys[0].BehindBytes = 1 << 30 }, 0, "standby b", Warning},
 	} {
 		i := sound
@@ -185,4 +194,83 @@ func TestDoctorJudges(t *testing.T) {
 			t.Errorf("%s: %s is %q, want %q", name, test.what, got, test.level)
 		}
 	}
+}
+
+// TestDoctorSeesStandbys examines a primary with a real standby, and the standby.
+func TestDoctorSeesStandbys(t *testing.T) {
+	primary, err := devpg.Start(t.Context(), devpg.Options{NoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := func(s *devpg.Server) {
+		if err := errors.Join(s.Stop(), os.RemoveAll(s.DataDir())); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { end(primary) })
+	config := newTable(t).config
+	config.DatabaseURL = primary.URL("postgres")
+	if err := Migrate(t.Context(), config.DatabaseURL); err != nil {
+		t.Fatal(err)
+	}
+	standby, err := primary.Standby(t.Context(), "second", "", devpg.Options{NoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(standby) })
+	admin, err := pgx.Connect(t.Context(), config.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close(context.Background()) })
+	says := func(query string) (yes bool) {
+		t.Helper()
+		if err := admin.QueryRow(t.Context(), query).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	until := func(query string) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !says(query); {
+			if time.Now().After(deadline) {
+				t.Fatalf("it never became so: %s", query)
+			}
+		}
+	}
+	expect := func(when string, config Config, want map[string]Level) string {
+		t.Helper()
+		found, text := levels(t, config)
+		for what, level := range want {
+			if found[what] != level {
+				t.Errorf("%s: %s is %q, want %q:\n%s", when, what, found[what], level, text)
+			}
+		}
+		return text
+	}
+	until(`SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn = pg_current_wal_lsn()`)
+	text := expect("asynchronous", config, map[string]Level{"standby second": Fine, "failover": Warning})
+	if !strings.Contains(text, "synchronous_standby_names is empty") || !strings.Contains(text, "streaming, async, ") {
+		t.Errorf("asynchronous:\n%s", text)
+	}
+	if _, err := admin.Exec(t.Context(), `ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (second, third)'`); err != nil {
+		t.Fatal(err)
+	}
+	says(`SELECT pg_reload_conf()`)
+	until(`SELECT sync_state = 'quorum' FROM pg_stat_replication`)
+	expect("synchronous", config, map[string]Level{"standby second": Fine, "failover": Fine})
+
+	atStandby := config
+	atStandby.DatabaseURL = standby.URL("postgres")
+	expect("at the standby", atStandby, map[string]Level{"database": Fine, "primary": Fault})
+	if opened, err := store.Open(t.Context(), store.Config{URL: atStandby.DatabaseURL, MaxConns: 1}); err == nil {
+		opened.Close()
+		t.Error("a replica takes a standby")
+	}
+
+	if err := standby.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	until(`SELECT count(*) = 0 FROM pg_stat_replication`)
+	expect("without its standby", config, map[string]Level{"replication": Warning, "failover": Fault, "database": Fine})
 }

@@ -351,3 +351,34 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		t.Error("a session outlived the server")
 	}
 }
+
+// TestStandby makes a standby, moves it behind another address, and promotes it.
+func TestStandby(t *testing.T) {
+	primary := start(t, devpg.Options{})
+	if _, err := connect(t, primary).Exec(t.Context(), `CREATE TABLE followed AS SELECT 'one' AS word`); err != nil {
+		t.Fatal(err)
+	}
+	standby, err := primary.Standby(t.Context(), "second", "", devpg.Options{NoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(standby.Stop(), os.RemoveAll(standby.DataDir())); err != nil {
+			t.Error(err)
+		}
+	})
+	on := connect(t, standby)
+	if got := one(t, on, `SELECT word || pg_is_in_recovery() FROM followed`); got != "onetrue" {
+		t.Errorf("the standby says %s", got)
+	}
+	if got := one(t, connect(t, primary), `SELECT application_name FROM pg_stat_replication`); got != "second" {
+		t.Errorf("the primary has the standby %s", got)
+	}
+	primary.Kill()
+	if got := one(t, on, `SELECT pg_promote()::text`); got != "true" {
+		t.Errorf("promoted: %s", got)
+	}
+	if _, err := on.Exec(t.Context(), `INSERT INTO followed VALUES ('two')`); err != nil {
+		t.Error(err)
+	}
+}

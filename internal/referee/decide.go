@@ -51,7 +51,8 @@ type Decision struct {
 	After, Before clock.Time
 	// Known guards it against outages: no outage may have ended after this
 	// instant, since it would concern the running turn and the decision did not
-	// know it. Zero where no clock ran.
+	// know it; where no clock ran, it is the arrival, since no command arrives in an
+	// outage.
 	Known   clock.Time
 	Refusal *Refusal
 }
@@ -111,6 +112,8 @@ func newDecision(s *State, env Env) *decision {
 		for _, outage := range env.Outages {
 			d.Known = max(d.Known, outage.Until)
 		}
+	} else {
+		d.Known = env.Arrival // no command arrives in an outage
 	}
 	return d
 }

@@ -164,6 +164,9 @@ func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *Compensate
 	if !c.same(&e) {
 		return Answer{}, false, reused()
 	}
+	if err := r.store.Durable(ctx); err != nil {
+		return Answer{}, false, err
+	}
 	now, err := r.Now()
 	return Answer{State: s, Events: []Event{e}, Replayed: true, Now: now}, true, err
 }

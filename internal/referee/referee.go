@@ -41,6 +41,9 @@ type Loaded struct {
 	// Outages are those that ended after the match's last event of the
 	// running game, in order of time.
 	Outages []Outage
+	// AliveSince is when the last outage ended, of concern to the match or not; 0 if
+	// there was none. Nobody was there before to take a command.
+	AliveSince clock.Time
 }
 
 // Change is what a decision commits: all of it or nothing.
@@ -79,6 +82,9 @@ type Store interface {
 	RequestEvent(ctx context.Context, id ID, game, seq int) (Event, error)
 	// HasRequest reports whether any event of the game has the request id.
 	HasRequest(ctx context.Context, id ID, game int, request ID) (bool, error)
+	// Durable returns nil when all that was read before is as durable as what
+	// Commit has returned nil for.
+	Durable(ctx context.Context) error
 	// SealedSeeds returns the sealed seeds of a match's games, from game 1 on.
 	SealedSeeds(ctx context.Context, id ID) ([][]byte, error)
 }
@@ -155,6 +161,7 @@ func (r *Referee) Do(ctx context.Context, c Command) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
+		arrival = max(arrival, loaded.AliveSince)
 		answer, _, err := r.attempt(ctx, loaded, c, arrival, &window)
 		if !retriable(err) {
 			return answer, err

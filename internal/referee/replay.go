@@ -95,7 +95,8 @@ func (r *Referee) numbered(ctx context.Context, h *Header, byPly bool) (Event, e
 }
 
 // again makes the answer that was given when first was committed: the state
-// after it and after the endings that it caused.
+// after it and after the endings that it caused. It may be the first time that it
+// is given, and what was found done may be on its way still to where it is safe.
 func (r *Referee) again(ctx context.Context, s *State, first Event) (Answer, error) {
 	own := []Event{first}
 	after, err := r.store.Events(ctx, s.ID, first.Game, first.Seq+1, rules.MaxSeats+2)
@@ -110,6 +111,9 @@ func (r *Referee) again(ctx context.Context, s *State, first Event) (Answer, err
 	}
 	then, err := r.stateAt(ctx, s, first.Game, own[len(own)-1].Seq)
 	if err != nil {
+		return Answer{}, err
+	}
+	if err := r.store.Durable(ctx); err != nil {
 		return Answer{}, err
 	}
 	now, err := r.Now()

@@ -36,11 +36,13 @@ type batch struct {
 	settings []string
 	replicas []*replica
 	access   *access
-	recorder *recorder
-	presets  []*refereev1.Ruleset
-	log      *os.File
-	done     []carriedOut
-	summary  Summary
+	// publicKey is that of the log of finished games.
+	publicKey string
+	recorder  *recorder
+	presets   []*refereev1.Ruleset
+	log       *os.File
+	done      []carriedOut
+	summary   Summary
 }
 
 // quietLimit bounds what is waited for once everything runs again: that every
@@ -95,7 +97,10 @@ func (b *batch) prepare(ctx context.Context) error {
 	if err := b.command(ctx, nil, "log", "key", "--name", "simulation.example/log", logKey); err != nil {
 		return err
 	}
-	if err := b.command(ctx, []string{"REFEREE_DATABASE_URL=" + b.postgres.server.URL(b.database)}, "migrate"); err != nil {
+	if err := b.readPublicKey(ctx, logKey); err != nil {
+		return err
+	}
+	if err := b.command(ctx, []string{"REFEREE_DATABASE_URL=" + b.postgres.url(b.database)}, "migrate"); err != nil {
 		return err
 	}
 	b.settings = []string{
@@ -115,23 +120,21 @@ func (b *batch) prepare(ctx context.Context) error {
 }
 
 func (b *batch) startReplica(ctx context.Context, number int) error {
-	address, err := b.postgres.address()
-	if err != nil {
-		return err
-	}
 	lasting := context.WithoutCancel(ctx)
 	clients, err := newLink(lasting, "")
 	if err != nil {
 		return err
 	}
-	database, err := newLink(lasting, address)
-	if err != nil {
-		clients.close()
-		return err
-	}
-	r := &replica{number: number, binary: b.options.Binary, clients: clients, database: database, logs: &locked{out: b.log}}
+	r := &replica{number: number, binary: b.options.Binary, clients: clients, logs: &locked{out: b.log}}
 	b.replicas = append(b.replicas, r)
-	url, err := b.postgres.through(b.database, database)
+	for _, n := range b.postgres.nodes {
+		database, err := newLink(lasting, n.address)
+		if err != nil {
+			return err
+		}
+		r.databases = append(r.databases, database)
+	}
+	url, err := b.postgres.through(b.database, r.databases)
 	if err != nil {
 		return err
 	}
@@ -167,12 +170,12 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	defer stop()
 	s := &saboteur{
 		plan: NewPlan(b.seed, b.options.Rates, b.options.Replicas), replicas: b.replicas, postgres: b.postgres,
-		calls: b.access.calls,
+		calls: b.access.calls, witness: b.witness, confirm: b.confirm,
 	}
-	var background, watching sync.WaitGroup
+	var background, sabotage, watching sync.WaitGroup
 	faulting, stopFaults := context.WithCancel(playing)
 	defer stopFaults()
-	background.Go(func() { s.run(faulting) })
+	sabotage.Go(func() { s.run(faulting) })
 	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
 	feed := []check.FeedEntry{}
@@ -181,8 +184,12 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	background.Go(func() { feed = b.access.feed(feeding, b.seed) })
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
+	sabotage.Wait()
 	if err == nil {
 		err = b.rest(ctx)
+	}
+	if err == nil && len(s.decided) > 0 {
+		err = b.signed(ctx)
 	}
 	if err == nil {
 		err = sleep(ctx, feedLimit)
@@ -202,6 +209,7 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 		b.summary.ShiftedStarts += r.shifted
 	}
 	b.summary.Stalls = len(stalls.spans)
+	b.summary.PromotionMS = b.unserved(s.decided)
 	return &check.History{
 		Calls: b.recorder.calls, Watches: b.recorder.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.spans,
 	}, errors.Join(err, s.err)

@@ -20,12 +20,16 @@ type saboteur struct {
 	replicas []*replica
 	postgres *postgres
 	calls    *counter
+	// witness is called before a promotion, confirm after it.
+	witness, confirm func(context.Context) error
 
-	running sync.WaitGroup
-	mu      sync.Mutex
-	done    []carriedOut
-	down    []check.Outage
-	err     error
+	running   sync.WaitGroup
+	promoting sync.Mutex
+	mu        sync.Mutex
+	done      []carriedOut
+	down      []check.Outage
+	decided   []time.Time // on a promotion
+	err       error
 }
 
 // carriedOut is a fault and when it was there.
@@ -59,7 +63,7 @@ func (s *saboteur) carryOut(ctx context.Context, f Fault) {
 	defer s.mu.Unlock()
 	s.done = append(s.done, carriedOut{f, from, time.Now()})
 	outage := check.Outage{Span: check.Span{From: from, Until: time.Now().Add(recovery)}, Replica: f.Replica}
-	if f.Kind == Crash {
+	if f.Kind == Crash || f.Kind == Promote {
 		outage.Replica = check.AllReplicas
 	}
 	s.down = append(s.down, outage)
@@ -83,6 +87,8 @@ func (s *saboteur) effect(ctx context.Context, f Fault) error {
 		return r.launch(mending, f.ShiftS)
 	case Crash:
 		return s.postgres.crash(mending, lasting)
+	case Promote:
+		return s.promote(mending, f, lasting)
 	case Pause:
 		r.fault.Lock()
 		defer r.fault.Unlock()
@@ -91,34 +97,66 @@ func (s *saboteur) effect(ctx context.Context, f Fault) error {
 		r.process.signal(syscall.SIGCONT)
 		return nil
 	}
-	l := r.clients
+	links := []*link{r.clients}
 	if f.Link == databaseLink {
-		l = r.database
+		links = r.databases
 	}
-	s.onLink(ctx, l, f, lasting)
+	s.onLinks(ctx, links, f, lasting)
 	return nil
 }
 
-func (s *saboteur) onLink(ctx context.Context, l *link, f Fault, lasting time.Duration) {
+// promote ends the primary and has a standby take over, as an operator would: the log
+// of finished games is signed on once it was compared with what a witness holds.
+func (s *saboteur) promote(ctx context.Context, f Fault, lasting time.Duration) error {
+	s.promoting.Lock()
+	defer s.promoting.Unlock()
+	if err := s.witness(ctx); err != nil {
+		return err
+	}
+	decided, err := s.postgres.failover(ctx, f.WaitUS%2 == 0, lasting)
+	s.mu.Lock()
+	s.decided = append(s.decided, decided)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(promotionLimit)
+	for { // the new primary may crash meanwhile, as planned
+		err := s.confirm(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *saboteur) onLinks(ctx context.Context, links []*link, f Fault, lasting time.Duration) {
+	set := func(change func(*link)) {
+		for _, l := range links {
+			l.set(func() { change(l) })
+		}
+	}
 	switch f.Kind {
 	case Cut:
-		l.set(func() { l.cut = true })
+		set(func(l *link) { l.cut = true })
 		_ = sleep(ctx, lasting)
-		l.set(func() { l.cut = false })
+		set(func(l *link) { l.cut = false })
 	case Lose:
-		l.set(func() { l.losing = true })
+		set(func(l *link) { l.losing = true })
 		_ = sleep(ctx, lasting)
-		l.set(func() { l.losing, l.cut = false, true })
-		l.set(func() { l.cut = false })
+		set(func(l *link) { l.losing, l.cut = false, true })
+		set(func(l *link) { l.cut = false })
 	case Lag:
-		l.set(func() { l.lag = time.Duration(f.LagMS) * time.Millisecond })
+		set(func(l *link) { l.lag = time.Duration(f.LagMS) * time.Millisecond })
 		_ = sleep(ctx, lasting)
-		l.set(func() { l.lag = 0 })
+		set(func(l *link) { l.lag = 0 })
 	case Freeze:
-		l.set(func() { l.frozen = true })
+		set(func(l *link) { l.frozen = true })
 		_ = sleep(ctx, lasting)
-		l.set(func() { l.frozen = false })
-	case Kill, Crash, Pause:
+		set(func(l *link) { l.frozen = false })
+	case Kill, Crash, Pause, Promote:
 	}
 }
 

@@ -28,9 +28,11 @@ const (
 	Lag Kind = "lag"
 	// Freeze keeps back what passes a link, its connections open.
 	Freeze Kind = "freeze"
+	// Promote ends the primary of Postgres for good and has a standby take over.
+	Promote Kind = "promote"
 )
 
-var kinds = []Kind{Kill, Crash, Pause, Cut, Lose, Lag, Freeze}
+var kinds = []Kind{Kill, Crash, Pause, Cut, Lose, Lag, Freeze, Promote}
 
 // The links of a replica that faults are on.
 const (
@@ -45,10 +47,11 @@ type Fault struct {
 	AfterCalls int  `json:"after_calls"`
 	WaitUS     int  `json:"wait_us"`
 	Kind       Kind `json:"kind"`
-	Replica    int  `json:"replica"` // from 0; of no meaning for a crash
+	Replica    int  `json:"replica"` // from 0; of no meaning for a crash and a promotion
 	// Link is the one that a fault of links is on.
 	Link string `json:"link,omitempty"`
-	// ForMS is how long it lasts; of a kill and a crash, how long until the start.
+	// ForMS is how long it lasts; of a kill and a crash, how long until the start;
+	// of a promotion, until somebody decides on it.
 	ForMS int `json:"for_ms"`
 	// LagMS is the delay of a lag, for each piece of what passes.
 	LagMS int `json:"lag_ms,omitempty"`
@@ -59,7 +62,7 @@ type Fault struct {
 
 func (f Fault) String() string {
 	text := fmt.Sprintf("after %6d calls and %4d us: %-6s", f.AfterCalls, f.WaitUS, f.Kind)
-	if f.Kind != Crash {
+	if f.Kind != Crash && f.Kind != Promote {
 		text += fmt.Sprintf(" replica %d", f.Replica)
 	}
 	if f.Link != "" {
@@ -177,11 +180,11 @@ func (p *Plan) shape(f *Fault) {
 		if long {
 			f.ForMS += 3000
 		}
-	case Crash, Cut:
+	case Crash, Cut, Promote:
 	}
 	switch f.Kind {
 	case Cut, Lose, Lag, Freeze:
 		f.Link = []string{clientLink, databaseLink}[link]
-	case Kill, Crash, Pause:
+	case Kill, Crash, Pause, Promote:
 	}
 }

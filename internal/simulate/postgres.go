@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -13,55 +14,129 @@ import (
 	"referee.example/internal/devpg"
 )
 
-// postgres is the one private server of a run, with a database a batch.
+// postgres is the private cluster of a run, with a database a batch: one server, or a
+// primary and standbys, any one of which has a commit before it is acknowledged.
 type postgres struct {
-	mu     sync.Mutex // one fault at a time
-	server *devpg.Server
+	fault sync.Mutex // one at a time
+
+	mu      sync.Mutex
+	nodes   []*node
+	primary *node
 }
 
-func startPostgres(ctx context.Context) (*postgres, error) {
-	server, err := devpg.Start(ctx, devpg.Options{MaxConnections: 200})
+// node is a place for a server: what is made anew has the same name and port.
+type node struct {
+	name    string
+	server  *devpg.Server
+	address string
+}
+
+const maxConnections = 200
+
+// startPostgres starts a primary and so many standbys.
+func startPostgres(ctx context.Context, standbys int) (*postgres, error) {
+	server, err := devpg.Start(ctx, devpg.Options{MaxConnections: maxConnections})
 	if err != nil {
 		return nil, err
 	}
-	p := &postgres{server: server}
-	// The checker asks when each row was committed.
-	err = p.execute(ctx, "postgres", `ALTER SYSTEM SET track_commit_timestamp = on`)
+	p := &postgres{}
+	p.primary, err = newNode(0, server)
+	p.nodes = append(p.nodes, p.primary)
+	settings := []string{"track_commit_timestamp = on"} // the checker asks when each row was committed
+	if standbys > 0 {
+		// A standby that lost its primary looks for the next one at once, and finds
+		// there what it lacks.
+		settings = append(settings, "wal_retrieve_retry_interval = '100ms'", "wal_keep_size = '1GB'")
+	}
+	for _, setting := range settings {
+		err = errors.Join(err, p.execute(ctx, "postgres", "ALTER SYSTEM SET "+setting))
+	}
 	if err == nil {
 		err = server.Restart(ctx)
 	}
+	for number := 1; err == nil && number <= standbys; number++ {
+		err = p.addStandby(ctx, number)
+	}
+	if err == nil && standbys > 0 {
+		err = p.synchronous(ctx)
+	}
 	if err != nil {
-		_ = p.close()
-		return nil, err
+		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
-// crash stops the server at once and starts it again.
-func (p *postgres) crash(ctx context.Context, lasting time.Duration) error {
+func newNode(number int, server *devpg.Server) (*node, error) {
+	parsed, err := url.Parse(server.URL("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	return &node{name: fmt.Sprintf("node%d", number), server: server, address: parsed.Host}, nil
+}
+
+func (p *postgres) addStandby(ctx context.Context, number int) error {
+	server, err := p.primary.server.Standby(ctx, fmt.Sprintf("node%d", number), "", devpg.Options{})
+	if err != nil {
+		return err
+	}
+	n, err := newNode(number, server)
+	p.nodes = append(p.nodes, n)
+	return err
+}
+
+// synchronous makes commits wait for any one standby. All nodes have the setting, and
+// all names are in it, so that it holds whichever is the primary.
+func (p *postgres) synchronous(ctx context.Context) error {
+	names := p.nodes[0].name
+	for _, n := range p.nodes[1:] {
+		names += ", " + n.name
+	}
+	for _, n := range p.nodes {
+		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (" + names + ")'", "SELECT pg_reload_conf()"} {
+			if err := n.execute(ctx, statement); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// current is the server that takes writes.
+func (p *postgres) current() *node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.server.Crash()
+	return p.primary
+}
+
+func (p *postgres) url(database string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.primary.server.URL(database)
+}
+
+// crash stops the primary at once and starts it again.
+func (p *postgres) crash(ctx context.Context, lasting time.Duration) error {
+	p.fault.Lock()
+	defer p.fault.Unlock()
+	server := p.current().server
+	server.Crash()
 	_ = sleep(ctx, lasting)
-	return p.server.Restart(ctx)
+	return server.Restart(ctx)
 }
 
-// address is the host and port that it listens on, also after a crash.
-func (p *postgres) address() (string, error) {
-	parsed, err := url.Parse(p.server.URL("postgres"))
+// through is the URL of a database by links, one to each node.
+func (p *postgres) through(database string, links []*link) (string, error) {
+	parsed, err := url.Parse(p.url(database))
 	if err != nil {
 		return "", err
 	}
-	return parsed.Host, nil
-}
-
-// through is the URL of a database by a link.
-func (p *postgres) through(database string, l *link) (string, error) {
-	parsed, err := url.Parse(p.server.URL(database))
-	if err != nil {
-		return "", err
+	parsed.Host = links[0].addr()
+	for _, l := range links[1:] {
+		parsed.Host += "," + l.addr()
 	}
-	parsed.Host = l.addr()
+	if len(links) > 1 {
+		parsed.RawQuery += "&target_session_attrs=read-write"
+	}
 	return parsed.String(), nil
 }
 
@@ -74,7 +149,11 @@ func (p *postgres) execute(ctx context.Context, database, statement string) erro
 }
 
 func (p *postgres) with(ctx context.Context, database string, work func(*pgx.Conn) error) error {
-	conn, err := pgx.Connect(ctx, p.server.URL(database))
+	return connected(ctx, p.url(database), work)
+}
+
+func connected(ctx context.Context, url string, work func(*pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -82,16 +161,19 @@ func (p *postgres) with(ctx context.Context, database string, work func(*pgx.Con
 	return work(conn)
 }
 
-// close stops the server and removes its folder, which this run has made.
+// close stops the servers and removes their folders, which this run has made.
 func (p *postgres) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	err := p.server.Stop()
-	if err != nil {
-		return err
+	p.fault.Lock()
+	defer p.fault.Unlock()
+	var failed error
+	for _, n := range p.nodes {
+		err := n.server.Stop()
+		if err == nil {
+			err = os.RemoveAll(n.server.DataDir())
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("ending %s: %w", n.name, err))
+		}
 	}
-	if err := os.RemoveAll(p.server.DataDir()); err != nil {
-		return fmt.Errorf("removing the data folder: %w", err)
-	}
-	return nil
+	return failed
 }

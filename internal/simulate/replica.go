@@ -17,14 +17,14 @@ import (
 )
 
 // replica is where one replica's process runs, one after the other, between the
-// link that clients come by and the one to its database.
+// link that clients come by and those to its database.
 type replica struct {
-	number   int
-	binary   string
-	settings []string // of the environment
-	clients  *link
-	database *link
-	logs     io.Writer
+	number    int
+	binary    string
+	settings  []string // of the environment
+	clients   *link
+	databases []*link // one to each node
+	logs      io.Writer
 
 	fault   sync.Mutex // one fault of the process at a time
 	process *process
@@ -142,7 +142,9 @@ func (r *replica) stop() {
 		r.process.kill()
 	}
 	r.clients.close()
-	r.database.close()
+	for _, l := range r.databases {
+		l.close()
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

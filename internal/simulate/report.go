@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type Settings struct {
 	Batch    int    `json:"batch"`
 	Replicas int    `json:"replicas"`
 	Tables   int    `json:"tables"`
+	Standbys int    `json:"standbys,omitempty"`
 	Rates    string `json:"faults"`
 }
 
@@ -61,10 +63,13 @@ type Summary struct {
 	Undecided       int            `json:"undecided_matches"` // whose linearizability took too long to decide
 	Verified        int            `json:"verified_matches"`  // by VerifyGame
 	Stalls          int            `json:"stalls"`            // times that the machine was too slow for promises of a second
+	// PromotionMS is for each promotion how long after it was decided on a change was
+	// first acknowledged.
+	PromotionMS []int `json:"promotion_ms,omitempty"`
 }
 
 func openReport(o Options) (*Report, error) {
-	r := &Report{Settings: Settings{o.Seed, o.Batch, o.Replicas, o.Tables, o.Rates.String()}, Total: newSummary()}
+	r := &Report{Settings: Settings{o.Seed, o.Batch, o.Replicas, o.Tables, o.Standbys, o.Rates.String()}, Total: newSummary()}
 	content, err := os.ReadFile(statePath(o.Dir))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -101,6 +106,7 @@ func (r *Report) add(s Summary) {
 	addTo(t.Refused, s.Refused)
 	addTo(t.Presets, s.Presets)
 	addTo(t.Endings, s.Endings)
+	t.PromotionMS = append(t.PromotionMS, s.PromotionMS...)
 	into, from := t.counts(), s.counts()
 	for i := range into {
 		*into[i].count += *from[i].count
@@ -145,8 +151,8 @@ func (r *Report) line() string {
 func (r *Report) Write(out io.Writer) error {
 	var b strings.Builder
 	t := &r.Total
-	fmt.Fprintf(&b, "Seed %d, %d batches of at most %d matches, %d replicas, %d tables, faults %s.\n", r.Settings.Seed, len(r.Batches),
-		r.Settings.Batch, r.Settings.Replicas, r.Settings.Tables, r.Settings.Rates)
+	fmt.Fprintf(&b, "Seed %d, %d batches of at most %d matches, %d replicas, %d standbys, %d tables, faults %s.\n", r.Settings.Seed,
+		len(r.Batches), r.Settings.Batch, r.Settings.Replicas, r.Settings.Standbys, r.Settings.Tables, r.Settings.Rates)
 	fmt.Fprintf(&b, "%s of play and checking.\n\n", (time.Duration(t.Seconds) * time.Second))
 	for _, c := range t.counts() {
 		fmt.Fprintf(&b, "%9d  %s\n", *c.count, c.name)
@@ -159,6 +165,10 @@ func (r *Report) Write(out io.Writer) error {
 		for _, key := range sortedKeys(table.lines) {
 			fmt.Fprintf(&b, "%9d  %s\n", table.lines[key], key)
 		}
+	}
+	if ms := slices.Sorted(slices.Values(t.PromotionMS)); len(ms) > 0 {
+		fmt.Fprintf(&b, "\nFrom the decision to promote a standby to the next change that was acknowledged:\n"+
+			"%9d ms in the middle, %d at least, %d at most\n", ms[len(ms)/2], ms[0], ms[len(ms)-1])
 	}
 	fmt.Fprintf(&b, "\n%d violations\n", len(r.Violations))
 	for _, v := range r.Violations {

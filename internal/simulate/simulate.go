@@ -26,6 +26,9 @@ type Options struct {
 	// Replicas is how many processes serve, 1 to 8, and Tables how many matches
 	// are played at once.
 	Replicas, Tables int
+	// Standbys is how many synchronous standbys the database has, 0 to 4; it needs one
+	// for a promotion.
+	Standbys int
 	// Rates are those of the faults.
 	Rates Rates
 	// Binary is the referee's program.
@@ -46,6 +49,7 @@ type Options struct {
 // Limits of Options.
 const (
 	MaxReplicas = 8
+	MaxStandbys = 4
 	MaxTables   = 256
 	MaxBatch    = 1000
 	MaxMatches  = 1_000_000
@@ -59,9 +63,14 @@ func (o Options) Validate() error {
 		}
 		return nil
 	}
+	least := 0
+	if o.Rates[Promote] > 0 {
+		least = 1
+	}
 	return errors.Join(
 		between("matches", o.Matches, 1, MaxMatches), between("batch", o.Batch, 1, MaxBatch),
 		between("replicas", o.Replicas, 1, MaxReplicas), between("tables", o.Tables, 1, MaxTables),
+		between("standbys", o.Standbys, least, MaxStandbys),
 	)
 }
 
@@ -88,7 +97,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	pg, err := startPostgres(ctx)
+	pg, err := startPostgres(ctx, o.Standbys)
 	if err != nil {
 		return nil, err
 	}

@@ -104,13 +104,16 @@ func cause(err error) error {
 	return err
 }
 
-// unavailable reports whether the database could not be reached, or went away
-// in the middle: the same call may go through later, and if it was a commit,
+// unavailable reports whether the database could not be reached, went away in the
+// middle, or did something that no standby may have: the same call may go through later, and if it was a commit,
 // its request id tells what became of it.
 func unavailable(err error) bool {
 	var failed *pgconn.PgError
 	if errors.As(err, &failed) {
 		return slices.Contains(codesUnavailable, failed.Code) || strings.HasPrefix(failed.Code, classConnection)
+	}
+	if errors.Is(err, errNotReplicated) {
+		return true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -166,6 +166,9 @@ func TestReady(t *testing.T) {
 	newest := migrations.Newest()
 	d.exec(`UPDATE schema_migrations SET version = $1`, newest+1)
 	d.must(d.Ready(ctx)) // the new schema suits the binary before it
+	d.exec(`UPDATE schema_migrations SET dirty = true`)
+	d.must(d.Ready(ctx)) // and so does the way there
+	d.exec(`UPDATE schema_migrations SET dirty = false`)
 	d.exec(`UPDATE schema_migrations SET version = $1`, newest-1)
 	if err := d.Ready(ctx); !errors.Is(err, ErrSchema) {
 		t.Errorf("with an old schema: %v", err)

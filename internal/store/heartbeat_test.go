@@ -9,6 +9,7 @@ import (
 
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
+	"referee.example/internal/series"
 )
 
 func (d *desk) beatAt(at clock.Time) { d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(at)) }
@@ -239,4 +240,48 @@ func TestAPlyNeedsEveryOutageKnown(t *testing.T) {
 	// The next turn began after the outage.
 	s = d.load(id)
 	d.must(d.Commit(t.Context(), decide(s, nil)))
+}
+
+// TestNoPlyArrivesInAnOutage: a ply that came while no replica was alive, and waited, is
+// of the outage's end, also where no clock runs; by it the verifier tells an outage that
+// never was. A replica that remembers the match learns of the outage by the guard.
+func TestNoPlyArrivesInAnOutage(t *testing.T) {
+	d := newDesk(t)
+	presets, err := referee.LoadPresets()
+	d.must(err)
+	d.rule = presets.Get("daily")
+	for name, remembers := range map[string]bool{"remembered": true, "loaded": false} {
+		t.Run(name, func(t *testing.T) {
+			c := d.request()
+			c.Stake, c.Charges, c.FirstSeat = 0, series.Charges{}, 0
+			id := d.create(c, d.ago(time.Minute))
+			d.start(id, d.ago(50*time.Second))
+			s := d.load(id)
+			if _, running := s.Deadline(); running {
+				t.Fatal("a clock runs: the outage would pause it")
+			}
+			store := d.Store
+			if !remembers {
+				store = d.open(2)
+			}
+			arrival, until := d.ago(5*time.Second), d.ago(2*time.Second)
+			d.exec(`INSERT INTO outages VALUES ($1, $2)`, timestamp(arrival-5*second), timestamp(until))
+			_, err := d.Beat(t.Context())
+			d.must(err)
+			asked := false
+			r := referee.New(store, presets, d.keys, func() (clock.Time, error) {
+				if !asked {
+					asked = true
+					return arrival, nil
+				}
+				return d.Now()
+			})
+			answer, err := r.Do(t.Context(), d.ply(s))
+			d.must(err)
+			if got := answer.Events[0].Time; got != until {
+				t.Errorf("the ply is of %v, %v after its arrival; the outage ended %v after it",
+					got, time.Duration(got-arrival)*time.Microsecond, time.Duration(until-arrival)*time.Microsecond)
+			}
+		})
+	}
 }

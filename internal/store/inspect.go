@@ -71,7 +71,7 @@ SELECT current_setting('server_version_num')::integer, current_setting('fsync'),
 			WHERE i.inhparent = 'events'::regclass AND c.relname = events_partition(month))),
 	clock_timestamp(),
 	coalesce((SELECT extract(epoch FROM clock_timestamp() - beat_at) FROM heartbeat), -1),
-	coalesce((SELECT epoch = log_epoch() FROM log_head), false),
+	CASE WHEN pg_is_in_recovery() THEN false ELSE coalesce((SELECT epoch = log_epoch() FROM log_head), false) END,
 	coalesce((SELECT size - coalesce(signed_size, 0) FROM log_head), 0),
 	current_setting('synchronous_standby_names')`
 	sqlStandbys = `

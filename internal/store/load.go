@@ -14,7 +14,8 @@ SELECT s.version, s.state,
 	coalesce(s.deadline, 'infinity') <= clock_timestamp() - interval '250 milliseconds'
 		AND h.beat_at < clock_timestamp() - interval '250 milliseconds',
 	ARRAY (SELECT o.from_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
-	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at)
+	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
+	(SELECT o.until_at FROM outages o ORDER BY o.until_at DESC LIMIT 1)
 FROM match_states s CROSS JOIN heartbeat h
 WHERE s.match_id = $1`
 	sqlVersions = `SELECT match_id, version FROM match_states WHERE match_id = ANY ($1)`
@@ -48,12 +49,16 @@ func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded,
 	var version int64
 	var snapshot []byte
 	var from, until []time.Time
-	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &h.silent, &h.old, &from, &until)
+	var alive *time.Time
+	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &h.silent, &h.old, &from, &until, &alive)
 	if err != nil {
 		return loaded, h, wrap("load a match", err)
 	}
 	for i := range from {
 		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(from[i]), Until: instant(until[i])})
+	}
+	if alive != nil {
+		loaded.AliveSince = instant(*alive)
 	}
 	loaded.State, err = s.decode(ctx, id, version, snapshot)
 	if err == nil {

@@ -178,6 +178,7 @@ func (s *Store) detach(ctx context.Context, p Partition) error {
 	}
 	defer conn.Release()
 	defer func() { _ = conn.Conn().Close(ctx) }() // with its limits, the pool makes another
+	mayBeCancelled(conn.Conn().PgConn(), true)    // or it would go on, without a limit
 	statements := []string{fmt.Sprintf(`SET statement_timeout = 0; SET lock_timeout = %d`, detachWait.Milliseconds())}
 	table := pgx.Identifier{p.Name}.Sanitize()
 	switch {

@@ -31,8 +31,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.pool.QueryRow(ctx, sqlSchemaVersion).Scan(&version, &dirty); err != nil {
 		return wrap("read the schema's version", err)
 	}
-	if newest := int64(migrations.Newest()); dirty || version < newest {
-		return fmt.Errorf("%w: version %d (dirty: %t), needed %d", ErrSchema, version, dirty, newest)
+	if needed := migrations.Newest(); !migrations.Suits(uint(max(version, 0)), dirty) {
+		return fmt.Errorf("%w: version %d (dirty: %t), needed %d", ErrSchema, version, dirty, needed)
 	}
 	var partitions int
 	if err := s.pool.QueryRow(ctx, sqlPartitionsDue).Scan(&partitions); err != nil {

@@ -38,6 +38,9 @@ type Config struct {
 	// MaxConns is the size of the pool, 1 to MaxConns. Replicas times this must
 	// stay below the server's max_connections.
 	MaxConns int
+	// ReadOnly also takes a standby, or a primary whose commits wait for one. Then
+	// only what reads is called.
+	ReadOnly bool
 }
 
 // Store is the referee's Postgres.
@@ -73,6 +76,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
+	replicated(&config.ConnConfig.Config, c.ReadOnly)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, wrap("open the pool", err)
