@@ -101,6 +101,7 @@ func (b *batch) prepare(ctx context.Context) error {
 	b.settings = []string{
 		"REFEREE_LISTEN=127.0.0.1:0", "REFEREE_KEYS=" + newKey(), "REFEREE_LOG_KEY_FILE=" + logKey,
 		"REFEREE_TOKEN_FILE=" + tokens, "REFEREE_LOG_LEVEL=info", "REFEREE_MAX_CONNS=16",
+		"REFEREE_DRAIN_TIMEOUT=" + drainTimeout.String(),
 	}
 	for number := range b.options.Replicas {
 		if err := b.startReplica(ctx, number); err != nil {
@@ -150,9 +151,14 @@ func (b *batch) command(ctx context.Context, environment []string, arguments ...
 	return nil
 }
 
+// listPresets keeps those of the family that the tables can play.
 func (b *batch) listPresets(ctx context.Context) error {
 	got, err := b.access.rules[0].ListRulesets(as(ctx, platformToken), &refereev1.ListRulesetsRequest{})
-	b.presets = got.GetRulesets()
+	for _, preset := range got.GetRulesets() {
+		if preset.GetDarkChess() != nil {
+			b.presets = append(b.presets, preset)
+		}
+	}
 	return err
 }
 
@@ -171,12 +177,18 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	background.Go(func() { s.run(faulting) })
 	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
-	feed := []check.FeedEntry{}
+	feed, exports := []check.FeedEntry{}, [][]check.Exported{}
 	feeding, stopFeed := context.WithCancel(playing)
 	defer stopFeed()
-	background.Go(func() { feed = b.access.feed(feeding, b.seed) })
+	background.Go(func() { feed, b.summary.FeedKills = b.access.feed(feeding, b.seed) })
+	exporting, stopExports := context.WithCancel(playing)
+	defer stopExports()
+	background.Go(func() {
+		b.access.exportAgain(exporting, b.seed, func(games []check.Exported) { exports = append(exports, games) })
+	})
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
+	stopExports()
 	if err == nil {
 		err = b.rest(ctx)
 	}
@@ -190,6 +202,12 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	stop()
 	background.Wait()
 	watching.Wait()
+	if err == nil {
+		// Of all, once everything has come to rest.
+		var games []check.Exported
+		games, err = b.access.export(ctx, 0, &refereev1.HistoryFilter{Platform: platform})
+		exports = append(exports, games)
+	}
 	b.done = s.done
 	for _, f := range s.done {
 		b.summary.Faults[f.Kind]++
@@ -197,9 +215,11 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	for _, r := range b.replicas {
 		b.summary.ShiftedStarts += r.shifted
 	}
-	b.summary.Stalls = len(stalls.spans)
+	b.summary.Stalls, b.summary.LongestStall = len(stalls.stalls), stalls.longest
+	r := b.recorder
 	return &check.History{
-		Calls: b.recorder.calls, Watches: b.recorder.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.spans,
+		Calls: r.calls, Watches: r.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.stalls,
+		Streamed: r.streamed, Exports: exports, Secrets: r.secrets, Objections: r.objections,
 	}, errors.Join(err, s.err)
 }
 
@@ -341,11 +361,11 @@ func tokenList() []token {
 		platformToken: "play", operatorToken: "operate", secondToken: "operate", auditorToken: "audit",
 	} {
 		digest := sha256.Sum256([]byte(name))
-		platform := "*"
+		granted := "*"
 		if scope == "play" {
-			platform = "simulation"
+			granted = platform
 		}
-		list = append(list, token{Name: name, Platform: platform, Scopes: []string{scope}, SHA256: hex.EncodeToString(digest[:])})
+		list = append(list, token{Name: name, Platform: granted, Scopes: []string{scope}, SHA256: hex.EncodeToString(digest[:])})
 	}
 	return list
 }

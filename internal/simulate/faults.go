@@ -81,6 +81,12 @@ func (s *saboteur) effect(ctx context.Context, f Fault) error {
 		r.process.kill()
 		_ = sleep(ctx, lasting)
 		return r.launch(mending, f.ShiftS)
+	case Drain:
+		r.fault.Lock()
+		defer r.fault.Unlock()
+		r.process.drain()
+		_ = sleep(ctx, lasting)
+		return r.launch(mending, 0)
 	case Crash:
 		return s.postgres.crash(mending, lasting)
 	case Pause:
@@ -118,7 +124,7 @@ func (s *saboteur) onLink(ctx context.Context, l *link, f Fault, lasting time.Du
 		l.set(func() { l.frozen = true })
 		_ = sleep(ctx, lasting)
 		l.set(func() { l.frozen = false })
-	case Kill, Crash, Pause:
+	case Kill, Crash, Pause, Drain:
 	}
 }
 

@@ -51,16 +51,24 @@ type Summary struct {
 	Compensations   int            `json:"compensations"`
 	Expiries        int            `json:"expiries"`
 	DeadlinesTold   int            `json:"deadlines_told"`   // expiries whose deadline a client had been told
-	Excused         int            `json:"excused"`          // expiries that came late when no replica was whole
-	StalledExpiries int            `json:"stalled_expiries"` // late while the machine was too slow
+	Excused         check.Lateness `json:"excused"`          // expiries that came late when no replica was whole
+	StalledExpiries check.Lateness `json:"stalled_expiries"` // late for as long as the machine was held up
 	PausedClocks    int            `json:"paused_clocks"`
 	WatchedEvents   int            `json:"watched_events"`
 	WatchStreams    int            `json:"watch_streams"`
 	FeedEntries     int            `json:"feed_entries"`
+	FeedKills       int            `json:"feed_kills"` // of its reader
+	Streamed        int            `json:"streamed"`   // answers on streams of actions, in order
+	Reused          int            `json:"reused"`     // ids of other requests, refused
+	Validated       int            `json:"validated"`  // plies that the rules alone found legal too
+	Exports         int            `json:"exports"`
+	Exported        int            `json:"exported"` // games in them
+	Seeds           int            `json:"seeds"`    // that nobody received before their games' end
 	Linearized      int            `json:"linearized_operations"`
 	Undecided       int            `json:"undecided_matches"` // whose linearizability took too long to decide
 	Verified        int            `json:"verified_matches"`  // by VerifyGame
-	Stalls          int            `json:"stalls"`            // times that the machine was too slow for promises of a second
+	Stalls          int            `json:"stalls"`            // times that the machine held the meter up
+	LongestStall    time.Duration  `json:"longest_stall_ns"`
 }
 
 func openReport(o Options) (*Report, error) {
@@ -101,6 +109,9 @@ func (r *Report) add(s Summary) {
 	addTo(t.Refused, s.Refused)
 	addTo(t.Presets, s.Presets)
 	addTo(t.Endings, s.Endings)
+	t.Excused.Add(s.Excused)
+	t.StalledExpiries.Add(s.StalledExpiries)
+	t.LongestStall = max(t.LongestStall, s.LongestStall)
 	into, from := t.counts(), s.counts()
 	for i := range into {
 		*into[i].count += *from[i].count
@@ -126,11 +137,14 @@ func (s *Summary) counts() []named {
 		{"without an answer", &s.Unanswered}, {"plies", &s.Plies}, {"of these by the server", &s.ServerPlies}, {"events", &s.Events},
 		{"settlements", &s.Settlements}, {"of these compensations", &s.Compensations},
 		{"expiries", &s.Expiries}, {"of these with a deadline that was told", &s.DeadlinesTold},
-		{"of these late while no replica was whole", &s.Excused},
-		{"of these late while the machine was slow", &s.StalledExpiries}, {"clocks paused for an outage", &s.PausedClocks},
-		{"events watched", &s.WatchedEvents}, {"streams it took", &s.WatchStreams}, {"feed entries", &s.FeedEntries},
+		{"of these late when no replica had been whole for a second", &s.Excused.Count},
+		{"of these late for no longer than the machine was held up", &s.StalledExpiries.Count}, {"clocks paused for an outage", &s.PausedClocks},
+		{"events watched", &s.WatchedEvents}, {"streams it took", &s.WatchStreams}, {"feed entries", &s.FeedEntries}, {"times that the feed's reader was killed", &s.FeedKills},
+		{"answers in order on streams of actions", &s.Streamed}, {"ids of other requests refused", &s.Reused},
+		{"plies validated by the rules alone", &s.Validated}, {"exports during play and after it", &s.Exports}, {"games in them", &s.Exported},
+		{"seeds secret until their games ended", &s.Seeds},
 		{"operations linearized", &s.Linearized}, {"matches undecided", &s.Undecided},
-		{"matches verified by the service too", &s.Verified}, {"times that the machine was slow", &s.Stalls},
+		{"matches verified by the service too", &s.Verified}, {"times that the machine held up a commit", &s.Stalls},
 	}
 }
 
@@ -160,6 +174,8 @@ func (r *Report) Write(out io.Writer) error {
 			fmt.Fprintf(&b, "%9d  %s\n", table.lines[key], key)
 		}
 	}
+	fmt.Fprintf(&b, "\nLatest expiry with all replicas broken: %s after its second. Latest on a machine held up: %s after it, held up for %s of the time since its grace. Longest hold-up of a commit: %s.\n",
+		rounded(t.Excused.Latest), rounded(t.StalledExpiries.Latest), rounded(t.StalledExpiries.Held), rounded(t.LongestStall))
 	fmt.Fprintf(&b, "\n%d violations\n", len(r.Violations))
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "  %s\n", v)
@@ -167,6 +183,8 @@ func (r *Report) Write(out io.Writer) error {
 	_, err := io.WriteString(out, b.String())
 	return err
 }
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 func textKeys(counts map[Kind]int) map[string]int {
 	texts := map[string]int{}

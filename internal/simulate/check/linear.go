@@ -136,7 +136,7 @@ func (c *checker) makers(m *Match) map[string]*Call {
 	for _, call := range c.calls[m.ID] {
 		maker := makers[call.RequestID]
 		switch {
-		case call.RequestID == "":
+		case call.RequestID == "" || call.Reused:
 		case call.Outcome == Acknowledged && !call.Replayed:
 			makers[call.RequestID] = call
 		case call.Outcome == Unknown && (maker == nil || maker.Outcome == Unknown && call.Sent.Before(maker.Sent)):
@@ -157,7 +157,7 @@ func (t *timeline) operation(call *Call, made map[string]place, makers map[strin
 		return t.read(call)
 	case call.Outcome == Refused:
 		return t.refusal(call)
-	case call.RequestID == "" || !stored:
+	case call.RequestID == "" || call.Reused || !stored:
 		return operation{}, false
 	case makers[call.RequestID] == call:
 		return operation{makes: true, from: t.at[at]}, true
