@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,11 +46,11 @@ type batch struct {
 
 // quietLimit bounds what is waited for once everything runs again: that every
 // ended game is in the log and every watcher has seen the end.
-const quietLimit = time.Minute
+const quietLimit = 2 * time.Minute
 
-// feedLimit is how soon after its position was given out a settlement has come by
-// the feed, from the last replica that was started too.
-const feedLimit = 3 * time.Second
+// feedLimit is how soon after it was given out the last position has come by the
+// feed, from a replica that may just have been started.
+const feedLimit = 10 * time.Second
 
 func (b *batch) run(ctx context.Context) (Summary, []check.Violation, error) {
 	b.summary = newSummary()
@@ -180,7 +181,8 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	feed, exports := []check.FeedEntry{}, [][]check.Exported{}
 	feeding, stopFeed := context.WithCancel(playing)
 	defer stopFeed()
-	background.Go(func() { feed, b.summary.FeedKills = b.access.feed(feeding, b.seed) })
+	var received atomic.Int64
+	background.Go(func() { feed, b.summary.FeedKills = b.access.feed(feeding, b.seed, &received) })
 	exporting, stopExports := context.WithCancel(playing)
 	defer stopExports()
 	background.Go(func() {
@@ -193,7 +195,7 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 		err = b.rest(ctx)
 	}
 	if err == nil {
-		err = sleep(ctx, feedLimit)
+		err = b.fed(ctx, &received)
 	}
 	stopFeed()
 	if err == nil {
@@ -310,6 +312,19 @@ func (b *batch) rest(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// fed waits until the feed's reader has received the last position there is, for a while.
+func (b *batch) fed(ctx context.Context, received *atomic.Int64) error {
+	last := int64(0)
+	err := b.postgres.with(ctx, b.database, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT coalesce(max(position), 0) FROM settlement_feed`).Scan(&last)
+	})
+	deadline := time.Now().Add(feedLimit)
+	for err == nil && received.Load() < last && time.Now().Before(deadline) {
+		err = sleep(ctx, 50*time.Millisecond)
+	}
+	return err
 }
 
 // waitFor waits for what runs, for a while.

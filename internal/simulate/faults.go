@@ -12,7 +12,7 @@ import (
 
 // recovery is how long after a fault what it hit may still be busy with it:
 // reconnecting, measuring the database's clock, catching up.
-const recovery = 1500 * time.Millisecond
+const recovery = 250 * time.Millisecond
 
 // saboteur carries a plan out.
 type saboteur struct {

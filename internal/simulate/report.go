@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type Report struct {
 	Batches    []Summary         `json:"batches"`
 	Total      Summary           `json:"total"`
 	Violations []check.Violation `json:"violations"`
+	// Builds are the commits of the programs that played.
+	Builds []string `json:"builds"`
 }
 
 // Settings are those that a resumed run must share with the one before.
@@ -76,6 +80,7 @@ func openReport(o Options) (*Report, error) {
 	content, err := os.ReadFile(statePath(o.Dir))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		r.playedBy(o.Build)
 		return r, nil
 	case err != nil:
 		return nil, err
@@ -92,14 +97,28 @@ func openReport(o Options) (*Report, error) {
 	if len(before.Violations) > 0 {
 		return nil, fmt.Errorf("%s is of a run that ended with %d violations", statePath(o.Dir), len(before.Violations))
 	}
+	before.playedBy(o.Build)
 	return &before, nil
+}
+
+func (r *Report) playedBy(build string) {
+	if !slices.Contains(r.Builds, build) {
+		r.Builds = append(r.Builds, build)
+	}
 }
 
 func newSummary() Summary {
 	return Summary{Faults: map[Kind]int{}, Refused: map[string]int{}, Presets: map[string]int{}, Endings: map[string]int{}}
 }
 
-func (r *Report) save(dir string) error { return writeFile(statePath(dir), r) }
+// reportFile is the report in words, in Options.Dir, as of the last batch.
+const reportFile = "report.md"
+
+func (r *Report) save(dir string) error {
+	var words strings.Builder
+	return errors.Join(writeFile(statePath(dir), r), r.Write(&words),
+		os.WriteFile(filepath.Join(dir, reportFile), []byte(words.String()), 0o600))
+}
 
 func (r *Report) add(s Summary) {
 	r.Batches = append(r.Batches, s)
@@ -155,30 +174,39 @@ func (r *Report) line() string {
 		t.Matches, t.Plies, t.Calls, t.Faults[Kill], t.Faults[Crash], t.Settlements, float64(t.Plies)/max(t.Seconds, 1), len(r.Violations))
 }
 
-// Write tells the report in words.
+// toldViolations is how many the report tells; violations.json has them all.
+const toldViolations = 50
+
+// Write tells the report in words, as Markdown.
 func (r *Report) Write(out io.Writer) error {
 	var b strings.Builder
 	t := &r.Total
-	fmt.Fprintf(&b, "Seed %d, %d batches of at most %d matches, %d replicas, %d tables, faults %s.\n", r.Settings.Seed, len(r.Batches),
+	fmt.Fprintf(&b, "# Simulation report\n\nProduced by `referee simulate`, as docs/simulation.md explains.\n\n")
+	fmt.Fprintf(&b, "Seed %d, %d batches of at most %d matches, %d replicas, %d tables, faults `%s`.\n", r.Settings.Seed, len(r.Batches),
 		r.Settings.Batch, r.Settings.Replicas, r.Settings.Tables, r.Settings.Rates)
-	fmt.Fprintf(&b, "%s of play and checking.\n\n", (time.Duration(t.Seconds) * time.Second))
+	fmt.Fprintf(&b, "Played and checked in %s, %.2f s a match, by builds %s.\n\n| | |\n| --- | ---: |\n",
+		time.Duration(t.Seconds)*time.Second, t.Seconds/max(float64(t.Matches), 1), strings.Join(r.Builds, ", "))
 	for _, c := range t.counts() {
-		fmt.Fprintf(&b, "%9d  %s\n", *c.count, c.name)
+		fmt.Fprintf(&b, "| %s | %d |\n", c.name, *c.count)
 	}
+	fmt.Fprintf(&b, "| plies a match | %.0f |\n", float64(t.Plies)/max(float64(t.Matches), 1))
+	fmt.Fprintf(&b, `
+Late expiries: the latest of those that came when no replica had been whole for a second came %s after its
+second; the latest of those on a machine held up came %s after it, %s of the time since its grace held up.
+The longest that a commit past every link and replica was held up: %s.
+`, rounded(t.Excused.Latest), rounded(t.StalledExpiries.Latest), rounded(t.StalledExpiries.Held), rounded(t.LongestStall))
 	for _, table := range []struct {
 		title string
 		lines map[string]int
 	}{{"Faults", textKeys(t.Faults)}, {"Refusals", t.Refused}, {"Games ended by", t.Endings}, {"Matches by ruleset", t.Presets}} {
-		fmt.Fprintf(&b, "\n%s\n", table.title)
+		fmt.Fprintf(&b, "\n| %s | |\n| --- | ---: |\n", table.title)
 		for _, key := range sortedKeys(table.lines) {
-			fmt.Fprintf(&b, "%9d  %s\n", table.lines[key], key)
+			fmt.Fprintf(&b, "| %s | %d |\n", key, table.lines[key])
 		}
 	}
-	fmt.Fprintf(&b, "\nLatest expiry with all replicas broken: %s after its second. Latest on a machine held up: %s after it, held up for %s of the time since its grace. Longest hold-up of a commit: %s.\n",
-		rounded(t.Excused.Latest), rounded(t.StalledExpiries.Latest), rounded(t.StalledExpiries.Held), rounded(t.LongestStall))
-	fmt.Fprintf(&b, "\n%d violations\n", len(r.Violations))
-	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "  %s\n", v)
+	fmt.Fprintf(&b, "\n**%d violations.**\n", len(r.Violations))
+	for _, v := range r.Violations[:min(len(r.Violations), toldViolations)] {
+		fmt.Fprintf(&b, "- %s\n", v)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

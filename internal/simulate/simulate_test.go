@@ -187,7 +187,12 @@ func TestARunIsResumed(t *testing.T) {
 	}
 	var words strings.Builder
 	must(t, errors.Join(second.Write(&words)))
-	if want := fmt.Sprintf("%9d  plies\n", second.Total.Plies); !strings.Contains(words.String(), want) {
+	if want := fmt.Sprintf("| plies | %d |\n", second.Total.Plies); !strings.Contains(words.String(), want) {
 		t.Errorf("the report does not say %q:\n%s", want, words.String())
+	}
+	kept, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
+	must(t, err)
+	if string(kept) != words.String() {
+		t.Errorf("the folder has another report:\n%s", kept)
 	}
 }

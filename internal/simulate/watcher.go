@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -64,12 +65,14 @@ func (a *access) stream(ctx context.Context, at int, lasting time.Duration, w *c
 
 // feed follows the platform's settlements through whatever breaks, as a wallet that
 // is killed now and then: it goes on from the position after the last that it had
-// noted down, which may be some behind the last that it received.
-func (a *access) feed(ctx context.Context, seed uint64) (entries []check.FeedEntry, killed int) {
+// noted down, which may be some behind the last that it received. received is the
+// last position of all.
+func (a *access) feed(ctx context.Context, seed uint64, received *atomic.Int64) (entries []check.FeedEntry, killed int) {
 	dice := newDice(seed, 1<<33)
 	from := int64(1)
 	add := func(e *refereev1.SettlementEntry) {
 		entries = append(entries, check.FeedEntry{Position: e.GetPosition(), SettlementID: e.GetSettlement().GetSettlementId()})
+		received.Store(max(received.Load(), e.GetPosition()))
 	}
 	for at := dice.IntN(len(a.audit)); ctx.Err() == nil; at++ {
 		limited, cancel := context.WithTimeout(as(ctx, platformToken), lasting(dice))
