@@ -47,13 +47,14 @@ soak: postgres ## kill a replica under load a thousand times
 	bin/withpg go test -race -v -timeout 3h -run TestKill ./internal/proof -kills 1000
 
 # 20,000 matches take hours: the run in SIMULATION goes on where it was interrupted.
-# The rates give some 2,000 kills and 200 crashes of Postgres.
+# The rates, and the plan of each batch, which begins with one of each kind, give at
+# least 2,000 kills and 200 crashes of Postgres.
 SIMULATION ?= .cache/simulation
 .PHONY: simulate
 simulate: postgres ## play 20,000 matches while things break, and prove every promise (docs/simulation.md)
 	go run ./internal/simulate/shifted -o bin/referee-shifted
 	bin/referee-shifted simulate --matches 20000 --dir '$(SIMULATION)' --resume --report '$(SIMULATION)/report.txt' \
-		--faults kill=2500,crash=25000,pause=5000,cut=3000,lose=2500,lag=6000,freeze=6000
+		--faults kill=2500,crash=25000,pause=5000,cut=3000,lose=2500,lag=6000,freeze=6000,drain=6000
 
 # Some 40 promotions among other faults: the run in FAILOVER goes on where it was interrupted.
 FAILOVER ?= .cache/failover

@@ -51,6 +51,7 @@ func simulateFaults(ctx context.Context, call invocation) error {
 	if err != nil {
 		return err
 	}
+	_, o.Build = build()
 	report, err := simulate.Run(ctx, o)
 	if report == nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,11 +48,11 @@ type batch struct {
 
 // quietLimit bounds what is waited for once everything runs again: that every
 // ended game is in the log and every watcher has seen the end.
-const quietLimit = time.Minute
+const quietLimit = 2 * time.Minute
 
-// feedLimit is how soon after its position was given out a settlement has come by
-// the feed, from the last replica that was started too.
-const feedLimit = 3 * time.Second
+// feedLimit is how soon after it was given out the last position has come by the
+// feed, from a replica that may just have been started.
+const feedLimit = 10 * time.Second
 
 func (b *batch) run(ctx context.Context) (Summary, []check.Violation, error) {
 	b.summary = newSummary()
@@ -106,6 +107,7 @@ func (b *batch) prepare(ctx context.Context) error {
 	b.settings = []string{
 		"REFEREE_LISTEN=127.0.0.1:0", "REFEREE_KEYS=" + newKey(), "REFEREE_LOG_KEY_FILE=" + logKey,
 		"REFEREE_TOKEN_FILE=" + tokens, "REFEREE_LOG_LEVEL=info", "REFEREE_MAX_CONNS=16",
+		"REFEREE_DRAIN_TIMEOUT=" + drainTimeout.String(),
 	}
 	for number := range b.options.Replicas {
 		if err := b.startReplica(ctx, number); err != nil {
@@ -153,10 +155,11 @@ func (b *batch) command(ctx context.Context, environment []string, arguments ...
 	return nil
 }
 
+// listPresets keeps those of the family that the tables can play.
 func (b *batch) listPresets(ctx context.Context) error {
 	got, err := b.access.rules[0].ListRulesets(as(ctx, platformToken), &refereev1.ListRulesetsRequest{})
 	for _, preset := range got.GetRulesets() {
-		if preset.GetDarkChess() != nil { // no match of army chess is played yet
+		if preset.GetDarkChess() != nil {
 			b.presets = append(b.presets, preset)
 		}
 	}
@@ -178,13 +181,20 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	sabotage.Go(func() { s.run(faulting) })
 	stalls := &stallMeter{postgres: b.postgres}
 	background.Go(func() { stalls.run(playing) })
-	feed := []check.FeedEntry{}
+	feed, exports := []check.FeedEntry{}, [][]check.Exported{}
 	feeding, stopFeed := context.WithCancel(playing)
 	defer stopFeed()
-	background.Go(func() { feed = b.access.feed(feeding, b.seed) })
+	var received atomic.Int64
+	background.Go(func() { feed, b.summary.FeedKills = b.access.feed(feeding, b.seed, &received) })
+	exporting, stopExports := context.WithCancel(playing)
+	defer stopExports()
+	background.Go(func() {
+		b.access.exportAgain(exporting, b.seed, func(games []check.Exported) { exports = append(exports, games) })
+	})
 	err := b.playAll(playing, stop, &watching)
 	stopFaults()
 	sabotage.Wait()
+	stopExports()
 	if err == nil {
 		err = b.rest(ctx)
 	}
@@ -192,7 +202,7 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 		err = b.signed(ctx)
 	}
 	if err == nil {
-		err = sleep(ctx, feedLimit)
+		err = b.fed(ctx, &received)
 	}
 	stopFeed()
 	if err == nil {
@@ -201,6 +211,12 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	stop()
 	background.Wait()
 	watching.Wait()
+	if err == nil {
+		// Of all, once everything has come to rest.
+		var games []check.Exported
+		games, err = b.access.export(ctx, 0, &refereev1.HistoryFilter{Platform: platform})
+		exports = append(exports, games)
+	}
 	b.done = s.done
 	for _, f := range s.done {
 		b.summary.Faults[f.Kind]++
@@ -208,10 +224,12 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	for _, r := range b.replicas {
 		b.summary.ShiftedStarts += r.shifted
 	}
-	b.summary.Stalls = len(stalls.spans)
 	b.summary.PromotionMS = b.unserved(s.decided)
+	b.summary.Stalls, b.summary.LongestStall = len(stalls.stalls), stalls.longest
+	r := b.recorder
 	return &check.History{
-		Calls: b.recorder.calls, Watches: b.recorder.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.spans,
+		Calls: r.calls, Watches: r.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.stalls,
+		Streamed: r.streamed, Exports: exports, Secrets: r.secrets, Objections: r.objections,
 	}, errors.Join(err, s.err)
 }
 
@@ -304,6 +322,19 @@ func (b *batch) rest(ctx context.Context) error {
 	}
 }
 
+// fed waits until the feed's reader has received the last position there is, for a while.
+func (b *batch) fed(ctx context.Context, received *atomic.Int64) error {
+	last := int64(0)
+	err := b.postgres.with(ctx, b.database, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT coalesce(max(position), 0) FROM settlement_feed`).Scan(&last)
+	})
+	deadline := time.Now().Add(feedLimit)
+	for err == nil && received.Load() < last && time.Now().Before(deadline) {
+		err = sleep(ctx, 50*time.Millisecond)
+	}
+	return err
+}
+
 // waitFor waits for what runs, for a while.
 func waitFor(ctx context.Context, running *sync.WaitGroup, limit time.Duration) error {
 	done := make(chan struct{})
@@ -353,11 +384,11 @@ func tokenList() []token {
 		platformToken: "play", operatorToken: "operate", secondToken: "operate", auditorToken: "audit",
 	} {
 		digest := sha256.Sum256([]byte(name))
-		platform := "*"
+		granted := "*"
 		if scope == "play" {
-			platform = "simulation"
+			granted = platform
 		}
-		list = append(list, token{Name: name, Platform: platform, Scopes: []string{scope}, SHA256: hex.EncodeToString(digest[:])})
+		list = append(list, token{Name: name, Platform: granted, Scopes: []string{scope}, SHA256: hex.EncodeToString(digest[:])})
 	}
 	return list
 }

@@ -205,6 +205,51 @@ var broken = []struct {
 		matches:  30, // of some settlements two have to overtake each other
 		promises: []string{check.Streams},
 	},
+	{
+		name: "another request with the same id answered as a retry",
+		patches: []patch{{"internal/referee/replay.go",
+			"first.RequestID != h.RequestID || !c.same(&first)", "first.RequestID != h.RequestID", 1}},
+		habits:   simulate.Habits{Reuse: 3, MostPlies: 12},
+		promises: []string{check.Once},
+	},
+	{
+		name:     "settlement by the winner's captures",
+		patches:  []patch{{"internal/series/settle.go", "captures[loser]\n", "captures[winners[0]+0*loser]\n", 1}},
+		habits:   simulate.Habits{MostPlies: 60},
+		promises: []string{check.Settled},
+	},
+	{
+		name:     "seed revealed before the end",
+		patches:  []patch{{"internal/referee/decide.go", "\t\te.Turned = piece\n", "\t\te.Turned, e.ClientHash = piece, d.seed[:]\n", 1}},
+		habits:   simulate.Habits{Record: 3, MostPlies: 20}, // auditors see client hashes
+		promises: []string{check.Hidden},
+	},
+	{
+		name: "event left out at a drain",
+		patches: []patch{{"internal/server/watch_match.go", "\t\t\t\treturn w.end(refereev1.WatchEndReason_WATCH_END_REASON_DRAINING)\n",
+			"\t\t\t\tw.at.seq++\n\t\t\t\treturn w.end(refereev1.WatchEndReason_WATCH_END_REASON_DRAINING)\n", 1}},
+		habits:   simulate.Habits{MostPlies: 20},
+		rates:    simulate.Rates{simulate.Drain: 60},
+		promises: []string{check.Streams},
+	},
+	{
+		name: "expiry twice",
+		patches: []patch{
+			{"internal/referee/decide.go", "	if _, err := d.add(Event{Kind: EventExpired,", `	if _, err := d.add(Event{Kind: EventExpired, Seat: seat, Time: deadline, Detail: detail.encode()}); err != nil {
+		return err
+	}
+	if _, err := d.add(Event{Kind: EventExpired,`, 1},
+			{"internal/referee/evolve.go", "if !running || deadline != e.Time {", "if !running && deadline == e.Time {", 1},
+		},
+		habits:   simulate.Habits{Short: 1, Idle: 4, MostPlies: 8},
+		promises: []string{check.Once},
+	},
+	{
+		name:     "answers on a stream of actions as they come",
+		patches:  []patch{{"internal/server/play_actions.go", "\t\t\t<-before\n", "", 1}},
+		habits:   simulate.Habits{Stream: 2, MostPlies: 20},
+		promises: []string{check.Streams},
+	},
 }
 
 // TestBrokenBuildsAreCaught plays a few matches against builds of the referee
@@ -212,6 +257,7 @@ var broken = []struct {
 func TestBrokenBuildsAreCaught(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {
+			t.Parallel() // much of the time nothing but time passes
 			matches := max(b.matches, 6)
 			o := simulate.Options{
 				Seed: 1, Matches: matches, Batch: matches, Replicas: 2, Tables: 6, Rates: b.rates, Binary: build(t, b.patches...),

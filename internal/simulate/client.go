@@ -36,6 +36,9 @@ const (
 	auditorToken  = "auditor-simulation" //nolint:gosec // as said above
 )
 
+// platform is the one that plays.
+const platform = "simulation"
+
 // access is a client's connections to all replicas.
 type access struct {
 	conns    []*grpc.ClientConn
@@ -156,20 +159,25 @@ func methodOf(request proto.Message) string {
 	return name[:len(name)-len("Request")]
 }
 
-// once sends a request once and records it.
-func (a *access) once(ctx context.Context, client, at int, request proto.Message) (*refereev1.Change, error) {
+// once sends a request once and records it; c is the record so far.
+func (a *access) once(ctx context.Context, c check.Call, request proto.Message) (*refereev1.Change, error) {
 	limited, cancel := context.WithTimeout(as(ctx, tokenOf(request)), callTimeout)
 	defer cancel()
-	c := callOf(client, at, request)
 	c.Sent = time.Now()
-	change, err := a.invoke(limited, at, request)
+	change, err := a.invoke(limited, c.Replica, request)
+	a.answered(c, change, err)
+	return change, err
+}
+
+// answered records what became of a call that changes something.
+func (a *access) answered(c check.Call, change *refereev1.Change, err error) {
 	a.calls.note(err)
 	outcome(&c, err)
 	if err == nil {
 		told(&c, change)
+		a.recorder.see(c.Match, change)
 	}
 	a.recorder.add(c)
-	return change, err
 }
 
 // errUnanswered ends a run in which a request got no answer within the patience.
@@ -192,8 +200,18 @@ func again(err error) bool {
 // acknowledged or refused for good.
 func (a *access) persist(ctx context.Context, client int, dice *rand.Rand, request proto.Message) (*refereev1.Change, error) {
 	return insist(ctx, a, dice, func(ctx context.Context, at int) (*refereev1.Change, error) {
-		return a.once(ctx, client, at, request)
+		return a.once(ctx, callOf(client, at, request), request)
 	})
+}
+
+// reuse sends a request that has the id of another.
+func (a *access) reuse(ctx context.Context, client int, dice *rand.Rand, request proto.Message) error {
+	_, err := insist(ctx, a, dice, func(ctx context.Context, at int) (*refereev1.Change, error) {
+		c := callOf(client, at, request)
+		c.Reused = true
+		return a.once(ctx, c, request)
+	})
+	return err
 }
 
 // insist makes a call at one replica after the other until it has an answer.
@@ -233,6 +251,7 @@ func (a *access) getGame(ctx context.Context, client, at int, match string) (*re
 	if err == nil {
 		c.View = viewOf(got.GetGame())
 		c.Settled = settlementOf(got.GetGame().GetSettlement())
+		a.recorder.see(match, got)
 	}
 	a.recorder.add(c)
 	return got.GetGame(), err

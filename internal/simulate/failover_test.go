@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,7 +150,7 @@ func TestAsynchronousLoss(t *testing.T) {
 	defer stop()
 	var background, watching sync.WaitGroup
 	var feed []check.FeedEntry
-	background.Go(func() { feed = c.access.feed(playing, c.seed) })
+	background.Go(func() { feed, _ = c.access.feed(playing, c.seed, new(atomic.Int64)) })
 	background.Go(func() { _ = c.playAll(playing, stop, &watching) }) // it is stopped
 	ok(t, c.access.calls.wait(playing, 600))
 	c.follows.set(func() { c.follows.frozen = true })

@@ -12,7 +12,7 @@ import (
 
 // recovery is how long after a fault what it hit may still be busy with it:
 // reconnecting, measuring the database's clock, catching up.
-const recovery = 1500 * time.Millisecond
+const recovery = 250 * time.Millisecond
 
 // saboteur carries a plan out.
 type saboteur struct {
@@ -85,6 +85,12 @@ func (s *saboteur) effect(ctx context.Context, f Fault) error {
 		r.process.kill()
 		_ = sleep(ctx, lasting)
 		return r.launch(mending, f.ShiftS)
+	case Drain:
+		r.fault.Lock()
+		defer r.fault.Unlock()
+		r.process.drain()
+		_ = sleep(ctx, lasting)
+		return r.launch(mending, 0)
 	case Crash:
 		return s.postgres.crash(mending, lasting)
 	case Promote:
@@ -156,7 +162,7 @@ func (s *saboteur) onLinks(ctx context.Context, links []*link, f Fault, lasting 
 		set(func(l *link) { l.frozen = true })
 		_ = sleep(ctx, lasting)
 		set(func(l *link) { l.frozen = false })
-	case Kill, Crash, Pause, Promote:
+	case Kill, Crash, Pause, Promote, Drain:
 	}
 }
 

@@ -64,7 +64,7 @@ func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 	c.follows.set(func() { c.follows.frozen = true })
 	refused := func(when string) {
 		t.Helper()
-		if change, err := c.access.once(ctx, 0, left, ply); err == nil {
+		if change, err := c.access.once(ctx, callOf(0, left, ply), ply); err == nil {
 			t.Errorf("%s the replica at the old primary acknowledged ply %d, replayed: %t", when, ply.GetExpectedPly(), change.GetReplayed())
 		}
 	}
@@ -106,7 +106,7 @@ func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 func (c *cluster) insistAt(ctx context.Context, at int, request proto.Message) (*refereev1.Change, error) {
 	deadline := time.Now().Add(c.access.patience)
 	for {
-		change, err := c.access.once(ctx, 0, at, request)
+		change, err := c.access.once(ctx, callOf(0, at, request), request)
 		if err == nil || !again(err) || time.Now().After(deadline) {
 			return change, err
 		}

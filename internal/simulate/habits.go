@@ -15,7 +15,11 @@ type Habits struct {
 	Rival      int // two requests for the same number at two replicas at once
 	Late       int // an old request once more
 	Stale      int // a new request with an old number
+	Reuse      int // an acknowledged request's id with other content
 	Read       int // the game, from any replica
+	Record     int // its whole record
+	Validate   int // a ply by the rules alone, before it is sent
+	Stream     int // plies on a stream of actions, several for one number
 	Offer      int
 	Resign     int // from a game that has gone on for LongGame plies
 	Count      int // requests a count, where it is on request
@@ -38,7 +42,7 @@ const longGame = 120
 // DefaultHabits are those of whole matches.
 func DefaultHabits() Habits {
 	return Habits{
-		Double: 25, Rival: 25, Late: 30, Stale: 40, Read: 15, Offer: 60, Resign: 25, Count: 8, Call: 60,
+		Double: 25, Rival: 25, Late: 30, Stale: 40, Reuse: 60, Read: 20, Record: 80, Validate: 40, Stream: 30, Offer: 60, Resign: 25, Count: 8, Call: 60,
 		Disconnect: 2_000, Void: 5_000, Idle: 25, Brink: 25, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
 	}
 }

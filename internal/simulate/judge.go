@@ -2,8 +2,11 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,24 +57,44 @@ func unended(history *check.History) (violations []check.Violation) {
 // verifyTimeout bounds the verification of one match.
 const verifyTimeout = time.Minute
 
+// verifiers is how many matches are verified at once.
+const verifiers = 4
+
 // verify has every match verified by the service itself, beside the checker.
 func (b *batch) verify(ctx context.Context, record *check.Record) (violations []check.Violation, err error) {
-	dice := newDice(b.seed, 0)
+	ids := make(chan string, len(record.Matches))
 	for id := range record.Matches {
-		got, err := insist(ctx, b.access, dice, func(ctx context.Context, at int) (*refereev1.VerifyGameResponse, error) {
-			limited, cancel := context.WithTimeout(as(ctx, auditorToken), verifyTimeout)
-			defer cancel()
-			return b.access.audit[at].VerifyGame(limited, &refereev1.VerifyGameRequest{MatchId: id})
-		})
-		if err != nil {
-			return nil, fmt.Errorf("verifying match %s: %w", id, err)
-		}
-		if !got.GetSound() {
-			violations = append(violations, check.Violation{Promise: check.Chain, Match: id, What: fmt.Sprintf("the service finds %v", got.GetFindings())})
-		}
-		b.summary.Verified++
+		ids <- id
 	}
-	return violations, nil
+	close(ids)
+	var verifying sync.WaitGroup
+	var mu sync.Mutex
+	for n := range verifiers {
+		verifying.Go(func() {
+			for id := range ids {
+				got, failed := b.verifyMatch(ctx, newDice(b.seed, uint64(n)), id)
+				mu.Lock()
+				switch {
+				case failed != nil:
+					err = errors.Join(err, fmt.Errorf("verifying match %s: %w", id, failed))
+				case !got.GetSound():
+					violations = append(violations, check.Violation{Promise: check.Chain, Match: id, What: fmt.Sprintf("the service finds %v", got.GetFindings())})
+				}
+				b.summary.Verified++
+				mu.Unlock()
+			}
+		})
+	}
+	verifying.Wait()
+	return violations, err
+}
+
+func (b *batch) verifyMatch(ctx context.Context, dice *rand.Rand, id string) (*refereev1.VerifyGameResponse, error) {
+	return insist(ctx, b.access, dice, func(ctx context.Context, at int) (*refereev1.VerifyGameResponse, error) {
+		limited, cancel := context.WithTimeout(as(ctx, auditorToken), verifyTimeout)
+		defer cancel()
+		return b.access.audit[at].VerifyGame(limited, &refereev1.VerifyGameRequest{MatchId: id})
+	})
 }
 
 // count fills in the summary.
@@ -98,6 +121,8 @@ func (b *batch) count(history *check.History, record *check.Record, result *chec
 	s.Events, s.Settlements, s.WatchedEvents = result.Events, result.Settlements, result.Watched
 	s.Expiries, s.DeadlinesTold, s.Excused = result.Expiries, result.DeadlinesTold, result.Excused
 	s.StalledExpiries = result.Stalled
+	s.Streamed, s.Reused, s.Exported, s.Seeds = result.InOrder, result.Reused, result.Exported, result.Seeds
+	s.Validated, s.Exports = b.recorder.validated, len(history.Exports)
 	s.Linearized, s.Undecided = result.Linearized, result.Undecided
 	for _, m := range record.Matches {
 		b.countMatch(m)

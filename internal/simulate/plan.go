@@ -30,9 +30,11 @@ const (
 	Freeze Kind = "freeze"
 	// Promote ends the primary of Postgres for good and has a standby take over.
 	Promote Kind = "promote"
+	// Drain asks a replica to go down (SIGTERM) and starts it again.
+	Drain Kind = "drain"
 )
 
-var kinds = []Kind{Kill, Crash, Pause, Cut, Lose, Lag, Freeze, Promote}
+var kinds = []Kind{Kill, Crash, Pause, Cut, Lose, Lag, Freeze, Promote, Drain}
 
 // The links of a replica that faults are on.
 const (
@@ -50,7 +52,7 @@ type Fault struct {
 	Replica    int  `json:"replica"` // from 0; of no meaning for a crash and a promotion
 	// Link is the one that a fault of links is on.
 	Link string `json:"link,omitempty"`
-	// ForMS is how long it lasts; of a kill and a crash, how long until the start;
+	// ForMS is how long it lasts; of what ends a process, how long until the start;
 	// of a promotion, until somebody decides on it.
 	ForMS int `json:"for_ms"`
 	// LagMS is the delay of a lag, for each piece of what passes.
@@ -84,7 +86,7 @@ type Rates map[Kind]int
 
 // DefaultRates are those of CI: some 40 kills and 4 crashes in 200 matches.
 func DefaultRates() Rates {
-	return Rates{Kill: 4_000, Crash: 40_000, Pause: 8_000, Cut: 5_000, Lose: 4_000, Lag: 10_000, Freeze: 10_000}
+	return Rates{Kill: 4_000, Crash: 40_000, Pause: 8_000, Cut: 5_000, Lose: 4_000, Lag: 10_000, Freeze: 10_000, Drain: 10_000}
 }
 
 // ParseRates reads rates as they are written for a command: kill=4000,crash=40000.
@@ -118,11 +120,29 @@ func (r Rates) String() string {
 }
 
 // Plan is a batch's faults, one after the other, without an end: the same seed,
-// rates and number of replicas give the same plan.
+// rates and number of replicas give the same plan. It begins with each kind that has
+// a rate, on each link that it may be on, once, in an order of its own, so that no
+// batch of some length lacks one.
 type Plan struct {
 	rates    Rates
 	replicas int
 	dice     *rand.Rand
+	once     []variant // that are still to come for the first time
+}
+
+// variant is a kind of fault, on a link where it is on one.
+type variant struct {
+	kind Kind
+	link string
+}
+
+func variants(kind Kind) []variant {
+	switch kind {
+	case Cut, Lose, Lag, Freeze:
+		return []variant{{kind, clientLink}, {kind, databaseLink}}
+	case Kill, Crash, Pause, Promote, Drain:
+	}
+	return []variant{{kind: kind}}
 }
 
 // streamOfFaults keeps the plan's dice apart from those of the tables.
@@ -130,7 +150,14 @@ const streamOfFaults = 1 << 32
 
 // NewPlan returns the plan of a batch.
 func NewPlan(seed uint64, rates Rates, replicas int) *Plan {
-	return &Plan{rates: rates, replicas: replicas, dice: newDice(seed, streamOfFaults)}
+	p := &Plan{rates: rates, replicas: replicas, dice: newDice(seed, streamOfFaults)}
+	for _, kind := range kinds {
+		if rates[kind] > 0 {
+			p.once = append(p.once, variants(kind)...)
+		}
+	}
+	p.dice.Shuffle(len(p.once), func(i, j int) { p.once[i], p.once[j] = p.once[j], p.once[i] })
+	return p
 }
 
 func newDice(seed, stream uint64) *rand.Rand {
@@ -149,18 +176,29 @@ func (p *Plan) Next() (Fault, bool) {
 		return Fault{}, false
 	}
 	f := Fault{AfterCalls: 1 + int(p.dice.ExpFloat64()/total), WaitUS: p.dice.IntN(3000), Replica: p.dice.IntN(p.replicas)}
+	if len(p.once) > 0 {
+		f.Kind, f.Link = p.once[0].kind, p.once[0].link
+		p.once = p.once[1:]
+	} else {
+		f.Kind = p.draw(total)
+	}
+	p.shape(&f)
+	return f, true
+}
+
+// draw draws a kind by the rates, of which total is the sum.
+func (p *Plan) draw(total float64) (drawn Kind) {
 	at := p.dice.Float64() * total
 	for _, kind := range kinds {
 		if p.rates[kind] == 0 {
 			continue
 		}
-		f.Kind = kind
+		drawn = kind
 		if at -= 1 / float64(p.rates[kind]); at < 0 {
 			break
 		}
 	}
-	p.shape(&f)
-	return f, true
+	return drawn
 }
 
 // shape draws what a fault is like. One in eight lasts longer than three seconds,
@@ -180,11 +218,9 @@ func (p *Plan) shape(f *Fault) {
 		if long {
 			f.ForMS += 3000
 		}
-	case Crash, Cut, Promote:
+	case Crash, Cut, Drain, Promote:
 	}
-	switch f.Kind {
-	case Cut, Lose, Lag, Freeze:
-		f.Link = []string{clientLink, databaseLink}[link]
-	case Kill, Crash, Pause, Promote:
+	if links := variants(f.Kind); f.Link == "" && len(links) > 1 {
+		f.Link = links[link].link
 	}
 }

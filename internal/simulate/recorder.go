@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"referee.example/internal/simulate/check"
 	refereev1 "referee.example/proto/referee/v1"
@@ -17,9 +19,74 @@ import (
 
 // recorder keeps every call and its outcome.
 type recorder struct {
-	mu      sync.Mutex
-	calls   []check.Call
-	watches []check.Watch
+	mu         sync.Mutex
+	calls      []check.Call
+	watches    []check.Watch
+	streamed   []check.Streamed
+	objections []check.Violation
+	secrets    map[string]map[[32]byte]time.Time
+	validated  int
+}
+
+func (r *recorder) note(note func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	note()
+}
+
+func (r *recorder) object(promise, match, format string, arguments ...any) {
+	r.note(func() {
+		r.objections = append(r.objections, check.Violation{Promise: promise, Match: match, What: fmt.Sprintf(format, arguments...)})
+	})
+}
+
+// see keeps when each value of 32 bytes of a message was received for the first time:
+// as long as seeds are, wherever one might be.
+func (r *recorder) see(match string, message proto.Message) {
+	at := time.Now()
+	var values [][32]byte
+	valuesOf(message.ProtoReflect(), &values)
+	r.note(func() {
+		if r.secrets == nil {
+			r.secrets = map[string]map[[32]byte]time.Time{}
+		}
+		if r.secrets[match] == nil {
+			r.secrets[match] = map[[32]byte]time.Time{}
+		}
+		for _, value := range values {
+			if _, before := r.secrets[match][value]; !before {
+				r.secrets[match][value] = at
+			}
+		}
+	})
+}
+
+// valuesOf adds every value of 32 bytes in a message.
+func valuesOf(message protoreflect.Message, values *[][32]byte) {
+	add := func(value []byte) {
+		if len(value) == 32 {
+			*values = append(*values, [32]byte(value))
+		}
+	}
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.IsMap():
+		case field.IsList():
+			for i := range value.List().Len() {
+				switch element := value.List().Get(i); field.Kind() {
+				case protoreflect.MessageKind:
+					valuesOf(element.Message(), values)
+				case protoreflect.BytesKind:
+					add(element.Bytes())
+				}
+			}
+		case field.Kind() == protoreflect.MessageKind:
+			valuesOf(value.Message(), values)
+		case field.Kind() == protoreflect.BytesKind:
+			add(value.Bytes())
+		}
+		return true
+	})
 }
 
 func (r *recorder) add(c check.Call) {

@@ -41,6 +41,9 @@ type process struct {
 // off; others don't know it.
 const shiftVariable = "SIMULATE_CLOCK_SHIFT_S"
 
+// drainTimeout bounds how long a replica that goes down finishes the calls at work.
+const drainTimeout = 3 * time.Second
+
 // startLimit bounds the start of a replica, whose database may be down.
 const startLimit = time.Minute
 
@@ -108,6 +111,16 @@ func (p *process) run(started chan<- error, log *os.File) {
 }
 
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may be gone
+
+// drain asks the process to go down in order, and waits until it has.
+func (p *process) drain() {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.gone:
+	case <-time.After(2 * drainTimeout):
+		p.kill()
+	}
+}
 
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)

@@ -31,8 +31,8 @@ type Options struct {
 	Standbys int
 	// Rates are those of the faults.
 	Rates Rates
-	// Binary is the referee's program.
-	Binary string
+	// Binary is the referee's program, and Build the commit that it was built from.
+	Binary, Build string
 	// Dir is where the state and what led to a violation is kept; made if absent.
 	Dir string
 	// Resume goes on with the state that Dir holds.

@@ -26,8 +26,8 @@ func TestSimulation(t *testing.T) {
 	if output, err := exec.CommandContext(t.Context(), "go", "run", "./shifted", "-o", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "simulate", "--seed", "6", "--matches", "36", "--dir", state,
-		"--faults", "kill=500,crash=1000,pause=1500,cut=800,lose=600,lag=1500,freeze=1500")
+	cmd := exec.CommandContext(t.Context(), program, "simulate", "--seed", "6", "--matches", "200", "--tables", "48", "--dir", state,
+		"--faults", "kill=2000,crash=8000,pause=4000,cut=4000,lose=4000,lag=5000,freeze=4000,drain=5000")
 	output, err := cmd.CombinedOutput()
 	t.Logf("%s", output)
 	if err != nil {
@@ -38,12 +38,18 @@ func TestSimulation(t *testing.T) {
 	must(t, err)
 	must(t, json.Unmarshal(content, &report))
 	total := report.Total
+	for _, kind := range []simulate.Kind{simulate.Kill, simulate.Crash, simulate.Pause, simulate.Drain,
+		simulate.Cut, simulate.Lose, simulate.Lag, simulate.Freeze} {
+		if total.Faults[kind] == 0 {
+			t.Errorf("there was no %s, with which the plan begins", kind)
+		}
+	}
 	for what, count := range map[string]int{
-		"kills": total.Faults[simulate.Kill], "crashes": total.Faults[simulate.Crash], "pauses": total.Faults[simulate.Pause],
-		"cuts": total.Faults[simulate.Cut], "lost answers": total.Faults[simulate.Lose], "expiries": total.Expiries,
-		"deadlines that were told": total.DeadlinesTold, "requests answered again": total.Replayed,
+		"expiries": total.Expiries, "deadlines that were told": total.DeadlinesTold, "requests answered again": total.Replayed,
 		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
-		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents, "entries of the feed": total.FeedEntries,
+		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents,
+		"entries of the feed": total.FeedEntries, "kills of its reader": total.FeedKills, "answers on streams of actions": total.Streamed,
+		"ids used again": total.Reused, "plies validated": total.Validated, "games exported": total.Exported, "seeds": total.Seeds,
 	} {
 		if count == 0 {
 			t.Errorf("there were no %s: nothing was proved of them", what)
@@ -78,7 +84,7 @@ func TestTheSameSeedGivesTheSamePlan(t *testing.T) {
 		t.Error("two seeds give the same plan")
 	}
 	// Recorded, so that a report's seed means the same plan tomorrow.
-	const want = "after    230 calls and 1779 us: pause  replica 1 for 624 ms"
+	const want = "after    725 calls and 2449 us: crash  for 1045 ms"
 	if got := planOf(7, rates)[0].String(); got != want {
 		t.Errorf("seed 7 begins with\n%s, not\n%s", got, want)
 	}
@@ -101,6 +107,20 @@ func TestAPlanKeepsItsRates(t *testing.T) {
 	}
 	if _, ok := simulate.NewPlan(1, simulate.Rates{}, 2).Next(); ok {
 		t.Error("a plan without rates has a fault")
+	}
+}
+
+// TestAPlanBeginsWithEveryKind: however rare a kind is, on each of its links it is
+// among the first.
+func TestAPlanBeginsWithEveryKind(t *testing.T) {
+	rates := simulate.Rates{simulate.Kill: 1, simulate.Crash: 1_000_000, simulate.Pause: 1_000_000, simulate.Drain: 1_000_000,
+		simulate.Cut: 1_000_000, simulate.Lose: 1_000_000, simulate.Lag: 1_000_000, simulate.Freeze: 1_000_000}
+	seen := map[string]bool{}
+	for _, f := range planOf(7, rates)[:12] {
+		seen[string(f.Kind)+f.Link] = true
+	}
+	if len(seen) != 12 {
+		t.Errorf("it begins with %v", seen)
 	}
 }
 
@@ -167,7 +187,12 @@ func TestARunIsResumed(t *testing.T) {
 	}
 	var words strings.Builder
 	must(t, errors.Join(second.Write(&words)))
-	if want := fmt.Sprintf("%9d  plies\n", second.Total.Plies); !strings.Contains(words.String(), want) {
+	if want := fmt.Sprintf("| plies | %d |\n", second.Total.Plies); !strings.Contains(words.String(), want) {
 		t.Errorf("the report does not say %q:\n%s", want, words.String())
+	}
+	kept, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
+	must(t, err)
+	if string(kept) != words.String() {
+		t.Errorf("the folder has another report:\n%s", kept)
 	}
 }

@@ -2,9 +2,6 @@ package simulate
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,22 +9,21 @@ import (
 	"referee.example/internal/simulate/check"
 )
 
-// stallMeter notes when the machine is too slow for promises of a second. Each 50 ms
-// it commits a row, past every link and replica, and times it: to adjudicate an
-// expiry takes some six such round trips. And it counts what is ready to run, since
-// many others on the machine slow a busy replica more than a brief commit. A crash of
-// Postgres is no stall.
+// stallMeter notes for how long the machine holds things up that depend on nothing
+// but itself. Each 25 ms it commits a row, past every link and replica: what that
+// takes beyond what it takes on a machine that has time for it, the machine, too
+// busy with other work, has held it up. To adjudicate an expiry takes some six
+// such round trips. A crash of Postgres is no stall.
 type stallMeter struct {
 	postgres *postgres
-	spans    []check.Span
+	stalls   []check.Stall
+	longest  time.Duration
 }
 
 const (
-	stallTick = 50 * time.Millisecond
-	// stallLimit is what a commit takes at most on a machine that is fit for it.
-	stallLimit = 50 * time.Millisecond
-	// crowd is how many tasks a processor may have ready to run.
-	crowd = 8
+	stallTick = 25 * time.Millisecond
+	// stallLeast is what a commit takes at most on a machine that has time for it.
+	stallLeast = 10 * time.Millisecond
 )
 
 func (s *stallMeter) run(ctx context.Context) {
@@ -49,20 +45,10 @@ func (s *stallMeter) measure(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, `INSERT INTO stall_meter VALUES (clock_timestamp())`); err != nil {
 			return err
 		}
-		if until := time.Now(); until.Sub(from) > stallTick+stallLimit || crowded() {
-			s.spans = append(s.spans, check.Span{From: from, Until: until})
+		until := time.Now()
+		if held := until.Sub(from) - stallTick - stallLeast; held > 0 {
+			s.stalls = append(s.stalls, check.Stall{Span: check.Span{From: from, Until: until}, Held: held})
+			s.longest = max(s.longest, held)
 		}
 	}
-}
-
-// crowded reports whether more is ready to run than the machine is fit for.
-func crowded() bool {
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return false
-	}
-	var one, five, fifteen float64
-	var ready int
-	_, err = fmt.Sscanf(string(load), "%f %f %f %d/", &one, &five, &fifteen, &ready)
-	return err == nil && ready > crowd*runtime.NumCPU()
 }

@@ -102,9 +102,13 @@ func (t *table) turn(ctx context.Context) error {
 	case now(dice, h.Stale) && t.game.GetNextSeq() > 2:
 		_, err := t.access.persist(ctx, t.number, dice, t.stale())
 		return t.unless(ctx, err)
+	case now(dice, h.Reuse) && len(t.past) > 0:
+		return t.unless(ctx, t.access.reuse(ctx, t.number, dice, t.reused()))
 	case now(dice, h.Read):
 		_, err := t.look(ctx)
 		return err
+	case now(dice, h.Record):
+		return t.readRecord(ctx)
 	}
 	requests, err := t.requests(ctx)
 	if err != nil || len(requests) == 0 {
@@ -112,6 +116,16 @@ func (t *table) turn(ctx context.Context) error {
 	}
 	if t.wait(ctx) != nil {
 		return ctx.Err()
+	}
+	if ply, ok := requests[0].(*refereev1.PlayActionRequest); ok {
+		if now(dice, h.Validate) {
+			if err := t.validate(ctx, ply); err != nil {
+				return err
+			}
+		}
+		if now(dice, h.Stream) {
+			return t.streamed(ctx, ply)
+		}
 	}
 	return t.send(ctx, requests)
 }
@@ -143,6 +157,29 @@ func (t *table) stale() proto.Message {
 		ExpectedPly: 1 + uint32(t.dice.IntN(int(t.game.GetNextPly())-1)),
 		Action:      &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"},
 	}
+}
+
+// reused is a request with the id and the number of one that was acknowledged, and
+// other content.
+func (t *table) reused() proto.Message {
+	past := t.past[t.dice.IntN(len(t.past))]
+	if ply, ok := past.(*refereev1.PlayActionRequest); ok {
+		ply = proto.CloneOf(ply)
+		ply.Action = &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"}
+		if proto.Equal(ply.GetAction(), past.(*refereev1.PlayActionRequest).GetAction()) {
+			ply.Action.From = "b1"
+		}
+		return ply
+	}
+	c, seat := callOf(0, 0, past), uint32(0)
+	if c.Match == "" {
+		c.Match = t.match.GetMatchId()
+	}
+	r := &refereev1.OfferDrawRequest{MatchId: c.Match, Game: uint32(c.Game), RequestId: c.RequestID, ExpectedSeq: uint32(c.Expected), Seat: &seat}
+	if _, offered := past.(*refereev1.OfferDrawRequest); offered {
+		return &refereev1.ResignRequest{MatchId: r.MatchId, Game: r.Game, RequestId: r.RequestId, ExpectedSeq: r.ExpectedSeq, Seat: &seat}
+	}
+	return r
 }
 
 // wait lets time pass where turns are short: beyond the deadline, or to a moment
@@ -184,13 +221,18 @@ func (t *table) send(ctx context.Context, requests []proto.Message) error {
 			refused = err
 			continue
 		}
-		t.take(changes[i])
-		if len(t.past) == keptRequests {
-			t.past = t.past[1:]
-		}
-		t.past = append(t.past, requests[i])
+		t.accepted(requests[i], changes[i])
 	}
 	return t.unless(ctx, refused)
+}
+
+// accepted notes an answer and keeps its request to be sent again.
+func (t *table) accepted(request proto.Message, change *refereev1.Change) {
+	t.take(change)
+	if len(t.past) == keptRequests {
+		t.past = t.past[1:]
+	}
+	t.past = append(t.past, request)
 }
 
 // look reads the game at any replica.

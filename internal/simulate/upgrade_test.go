@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -61,7 +62,8 @@ func TestRollingUpgrade(t *testing.T) {
 	defer stop()
 	var background, watching sync.WaitGroup
 	feed := []check.FeedEntry{}
-	background.Go(func() { feed = b.access.feed(playing, b.seed) })
+	var received atomic.Int64
+	background.Go(func() { feed, _ = b.access.feed(playing, b.seed, &received) })
 	played := make(chan error, 1)
 	atPlay, over := context.WithCancel(playing)
 	go func() {
@@ -93,13 +95,14 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	ok(t, <-played)
 	ok(t, b.rest(t.Context()))
-	ok(t, sleep(t.Context(), feedLimit))
+	ok(t, b.fed(t.Context(), &received))
 	stop()
 	background.Wait()
 	watching.Wait()
 
 	history := &check.History{Calls: b.recorder.calls, Watches: b.recorder.watches, Feed: feed, Replicas: 2}
-	history.Stalls = []check.Span{{From: history.Calls[0].Sent, Until: history.Calls[len(history.Calls)-1].Answered}} // promptness is proved elsewhere
+	from, until := history.Calls[0].Sent, history.Calls[len(history.Calls)-1].Answered
+	history.Stalls = []check.Stall{{Span: check.Span{From: from, Until: until}, Held: until.Sub(from)}} // promptness is proved elsewhere
 	for _, program := range []string{old, today} {
 		for _, r := range b.replicas {
 			ok(t, r.replace(t.Context(), program))

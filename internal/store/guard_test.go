@@ -251,7 +251,7 @@ func TestAnotherRulesetIsNotJudgedBy(t *testing.T) {
 
 func TestSessionsHaveTheirLimits(t *testing.T) {
 	d := newDesk(t)
-	for name, want := range map[string]string{"statement_timeout": "5s", "lock_timeout": "2s",
+	for name, want := range map[string]string{"jit": "off", "statement_timeout": "5s", "lock_timeout": "2s",
 		"idle_in_transaction_session_timeout": "5s", "application_name": "referee", "synchronous_commit": "on"} {
 		if got := ask[string](d, `SELECT current_setting($1)`, name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)

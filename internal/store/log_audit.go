@@ -68,9 +68,9 @@ WHERE g.status IS DISTINCT FROM 4 ORDER BY f.match_id, f.game LIMIT $1`
 	// sqlMovesInOutage counts what sqlMoveInOutage looks for.
 	sqlMovesInOutage = `
 SELECT count(*), min(v.event_time) FROM (
-	SELECT match_id FROM matches WHERE match_id < first_match_id($2) ORDER BY match_id DESC LIMIT $3
+	SELECT match_id, ruleset_hash FROM matches WHERE match_id < first_match_id($2) ORDER BY match_id DESC LIMIT $3
 ) m JOIN events v ON v.match_id = m.match_id
-WHERE v.kind = 3 AND v.principal <> 0 AND v.event_time > $1::timestamptz + interval '3 seconds' AND v.event_time < $2`
+WHERE v.kind = 3 AND v.principal <> 0 AND v.event_time > $1::timestamptz + interval '3 seconds' AND v.event_time < $2` + clockRuns
 )
 
 // AuditSummary is what an audit of the log went over.

@@ -24,18 +24,25 @@ UNION ALL SELECT NULL, game, head_hash, true FROM made_compensations WHERE match
 ORDER BY 1, 2`
 
 	// sqlMoveInOutage looks for a move in the middle of an outage, in the $3 matches
-	// that were created last before its end. A move commits only within three
-	// seconds of a heartbeat, and in an outage there is none.
+	// that were created last before its end. While a clock runs a move commits only
+	// within three seconds of a heartbeat, and in an outage there is none.
 	sqlMoveInOutage = `
 SELECT e.match_id, e.game, e.seq, e.event_time FROM (
-	SELECT match_id FROM matches WHERE match_id < first_match_id($2) ORDER BY match_id DESC LIMIT $3
+	SELECT match_id, ruleset_hash FROM matches WHERE match_id < first_match_id($2) ORDER BY match_id DESC LIMIT $3
 ) m CROSS JOIN LATERAL (
 	SELECT v.match_id, v.game, v.seq, v.event_time FROM events v
 	WHERE v.match_id = m.match_id AND v.kind = 3 AND v.principal <> 0
-		AND v.event_time > $1::timestamptz + interval '3 seconds' AND v.event_time < $2
+		AND v.event_time > $1::timestamptz + interval '3 seconds' AND v.event_time < $2` + clockRuns + `
 	ORDER BY v.game, v.seq LIMIT 1
 ) e LIMIT 1`
 )
+
+// clockRuns holds of a match m in which no move is made without a running clock. Where
+// none runs nothing is paused and no commit asks for a heartbeat: a call that came
+// just before the beat that ended an outage has the time of its arrival, within it.
+const clockRuns = `
+		AND EXISTS (SELECT FROM rulesets r WHERE r.ruleset_hash = m.ruleset_hash
+			AND r.content LIKE '%"on_expiry":"%' AND r.content NOT LIKE '%"untimed_opening":true%')`
 
 // matchesInOutage is how many matches are looked through for moves in an outage
 // while a single match is verified.

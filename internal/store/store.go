@@ -73,6 +73,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"statement_timeout":                   milliseconds(statementTimeout),
 		"lock_timeout":                        milliseconds(lockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction),
+		// A table without statistics, as each is in a new database, looks large enough
+		// to Postgres to compile its queries, which takes longer than all of them do.
+		"jit": "off",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}

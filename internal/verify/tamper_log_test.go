@@ -258,6 +258,28 @@ func TestAnOutageInWhichAMoveWasMade(t *testing.T) {
 	a.check("paused while nothing happened", quiet, nil)
 }
 
+// TestWithoutAClockAMoveContradictsNoOutage: where no clock runs a commit asks for no
+// heartbeat, so that a call may have come in an outage that it did not end.
+func TestWithoutAClockAMoveContradictsNoOutage(t *testing.T) {
+	for _, house := range []string{"daily", "mingjian-2026"} {
+		a := newArchive(t)
+		untimed, quiet := a.table(preset(t, house), 4), a.table(preset(t, "7club-standard"), 5)
+		untimed.now = quiet.now
+		for _, tb := range []*table{quiet, untimed} {
+			tb.start()
+			tb.now += second
+			tb.play()
+		}
+		for range 6 {
+			untimed.now += second
+			untimed.play()
+		}
+		a.pause(quiet)
+		quiet.play()
+		a.check("paused while one went on without a clock, by "+house, quiet, nil)
+	}
+}
+
 // TestExportedCompensationsAreProved: the line of game 0 has a proof of the head
 // that the log has of it, which covers the compensation that was made last.
 func TestExportedCompensationsAreProved(t *testing.T) {

@@ -128,7 +128,10 @@ func (c *checker) requests(m *Match) {
 			continue
 		}
 		sent[call.RequestID] = true
-		if call.Outcome != Acknowledged {
+		if call.Reused {
+			c.reused(call)
+		}
+		if call.Outcome != Acknowledged || call.Reused {
 			continue
 		}
 		row := stored[call.RequestID]
@@ -151,6 +154,22 @@ func (c *checker) requests(m *Match) {
 		}
 	}
 	c.refused(m, stored)
+}
+
+// transient are the codes of refusals that say nothing about the request.
+var transient = map[string]bool{"Unavailable": true, "ResourceExhausted": true, "DeadlineExceeded": true}
+
+// reused checks that a request with another's id and other content was refused for that.
+func (c *checker) reused(call *Call) {
+	switch {
+	case call.Outcome == Acknowledged:
+		c.broken(Once, call.Match, "%s %s, an id that was another request's, was acknowledged", call.Method, call.RequestID)
+	case call.Outcome == Unknown || transient[call.Code] || call.Reason == "CONTENTION":
+	case call.Reason != "REQUEST_ID_REUSED":
+		c.broken(Once, call.Match, "%s %s, an id that was another request's, was refused as %s", call.Method, call.RequestID, call.Reason)
+	default:
+		c.Reused++
+	}
 }
 
 // refused checks that a request of which every call was refused left nothing.

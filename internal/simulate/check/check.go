@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"sort"
+	"time"
 )
 
 // Kinds of event, by the contract's numbers, that the checker tells apart.
@@ -33,11 +34,34 @@ type Result struct {
 	// What was checked.
 	Acknowledgements, Events, Endings, Settlements, Watched, Linearized int
 	// Expiries are those adjudicated, DeadlinesTold those among them whose
-	// deadline a client had been told. Excused are those that came late when no
-	// replica was whole, Stalled those when the machine was too slow.
-	Expiries, DeadlinesTold, Excused, Stalled int
+	// deadline a client had been told.
+	Expiries, DeadlinesTold int
+	// Excused are those that came late when no replica had been whole for a second,
+	// Stalled those when none would have been, had the machine not been held up.
+	Excused, Stalled Lateness
+	// Exported are games of exports, InOrder answers on streams of actions, Reused
+	// refusals of ids that were another request's, Seeds those that were seen to be
+	// secret until their games had ended.
+	Exported, InOrder, Reused, Seeds int
 	// Undecided are the matches whose linearizability could not be decided in time.
 	Undecided int
+}
+
+// Lateness is of expiries that came late with an excuse.
+type Lateness struct {
+	Count int `json:"count"`
+	// Latest is the most that one came after the second that it had, and Held how
+	// much of the time since its grace the machine was then held up.
+	Latest time.Duration `json:"latest_ns"`
+	Held   time.Duration `json:"held_ns"`
+}
+
+// Add counts others too.
+func (l *Lateness) Add(other Lateness) {
+	l.Count += other.Count
+	if other.Latest > l.Latest {
+		l.Latest, l.Held = other.Latest, other.Held
+	}
 }
 
 // checker works on one history and record.
@@ -67,6 +91,10 @@ func Check(h *History, r *Record) Result {
 	}
 	c.watches()
 	c.finished()
+	c.streamed()
+	c.exports()
+	c.secrets()
+	c.Violations = append(c.Violations, h.Objections...)
 	if h.Feed != nil {
 		c.Violations = append(c.Violations, Feed(h.Feed, r)...)
 	}

@@ -21,6 +21,9 @@ func (c *checker) expiries(m *Match) {
 			switch e.Kind {
 			case kindExpired:
 				c.expired(m, e, told, known)
+				if i > 0 && log[i-1].Kind == kindExpired {
+					c.broken(Once, m.ID, "event %d of game %d is an expiry after an expiry, of one turn", e.Seq, game)
+				}
 			case kindPly:
 				if known && e.Time.After(told) {
 					c.broken(Timely, m.ID, "ply %d of game %d arrived %s after its deadline", e.Ply, game, e.Time.Sub(told))
@@ -68,54 +71,80 @@ func (c *checker) expired(m *Match, e *Row, told time.Time, known bool) {
 	if e.Committed.Before(due) {
 		c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s after its deadline, within the grace", e.Seq, e.Game, e.Committed.Sub(e.Time))
 	}
-	if !e.Committed.After(due.Add(prompt)) {
-		return
-	}
-	switch second := (Span{due, due.Add(prompt)}); {
-	case c.excused(second):
-		c.Excused++
-		return
-	case c.stalled(second):
-		c.Stalled++
-		return
-	}
-	c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s, %s after the end of its grace", e.Seq, e.Game, stamp(e.Committed), e.Committed.Sub(due))
+	c.late(m, e, Span{due, e.Committed})
 }
 
-// stalled reports whether the machine was slow in a second.
-func (c *checker) stalled(second Span) bool {
+// late checks that no replica had been whole for a second, in one piece, between the
+// end of a grace and the commit of its expiry. A machine that is held up slows every
+// replica: what it was held up for is not part of the second.
+func (c *checker) late(m *Match, e *Row, wait Span) {
+	late := wait.length() - prompt
+	if late <= 0 {
+		return
+	}
+	whole, given := c.whole(wait)
+	lateness := Lateness{Count: 1, Latest: late, Held: c.held(wait)}
+	switch {
+	case whole <= prompt:
+		c.Excused.Add(lateness)
+	case given <= prompt:
+		c.Stalled.Add(lateness)
+	default:
+		c.broken(Timely, m.ID, "event %d of game %d, an expiry, was adjudicated %s, %s after the end of its grace; a replica had been whole for %s of that, and the machine was not held up for %s",
+			e.Seq, e.Game, stamp(e.Committed), wait.length(), whole, given)
+	}
+}
+
+// whole is how long, in one piece, any replica was whole in a span; given is how
+// much of that, at most, the machine was not held up.
+func (c *checker) whole(span Span) (whole, given time.Duration) {
+	for replica := range c.history.Replicas {
+		from := span.From
+		for from.Before(span.Until) {
+			until := span.Until
+			for _, down := range c.history.Down {
+				if down.Replica != replica && down.Replica != AllReplicas || !down.Until.After(from) {
+					continue
+				}
+				if !down.From.After(from) {
+					from, until = down.Until, down.Until
+					break
+				}
+				until = earlier(until, down.From)
+			}
+			if until.After(from) {
+				piece := Span{from, until}
+				whole = max(whole, piece.length())
+				given = max(given, piece.length()-c.held(piece))
+				from = until
+			}
+		}
+	}
+	return whole, given
+}
+
+// held is how long the machine was held up in a span.
+func (c *checker) held(span Span) (held time.Duration) {
 	for _, stall := range c.history.Stalls {
-		if stall.overlaps(second) {
-			return true
+		if part := (Span{later(stall.From, span.From), earlier(stall.Until, span.Until)}).length(); part > 0 {
+			held += min(stall.Held, part)
 		}
 	}
-	return false
+	return held
 }
 
-// excused reports whether no replica was whole during the second in which an
-// expiry was due.
-func (c *checker) excused(due Span) bool {
-	whole := make([]bool, c.history.Replicas)
-	for i := range whole {
-		whole[i] = true
+func (s Span) length() time.Duration { return s.Until.Sub(s.From) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	for _, down := range c.history.Down {
-		if !down.overlaps(due) {
-			continue
-		}
-		if down.Replica == AllReplicas {
-			return true
-		}
-		whole[down.Replica] = false
-	}
-	for _, w := range whole {
-		if w {
-			return false
-		}
-	}
-	return true
+	return b
 }
 
-func (s Span) overlaps(other Span) bool {
-	return !s.From.After(other.Until) && !other.From.After(s.Until)
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -18,9 +18,41 @@ type History struct {
 	Down []Outage
 	// Replicas is how many there are, numbered from 0.
 	Replicas int
-	// Stalls are times in which the machine was too slow for anything to be prompt,
-	// which is not held against the service.
-	Stalls []Span
+	// Stalls are times in which the machine held up what depends on nothing but
+	// itself; so long it is not held against the service that it was not prompt.
+	Stalls []Stall
+	// Streamed are the bursts of requests that were sent on streams of actions.
+	Streamed []Streamed
+	// Exports are the games of each export, in the order in which they came; the
+	// last was made when everything had come to rest.
+	Exports [][]Exported
+	// Secrets is when each value of 32 bytes was first received, by match.
+	Secrets map[string]map[[32]byte]time.Time
+	// Objections are what clients found wrong by themselves.
+	Objections []Violation
+}
+
+// Stall is a time in which the machine held something up, for Held of it.
+type Stall struct {
+	Span
+	Held time.Duration
+}
+
+// Streamed is a burst of requests for one match on a stream of actions.
+type Streamed struct {
+	Match string
+	// Sent are the requests' ids in the order of their sending, Answered those of
+	// the answers in the order of their coming; the stream may have broken off.
+	Sent, Answered []string
+}
+
+// Exported is an ended game as it was exported.
+type Exported struct {
+	Match string
+	Game  int
+	Head  string // hash of its last event, 32 bytes
+	// Events is how many it had.
+	Events int
 }
 
 // Span is a time, both ends included.
@@ -55,6 +87,9 @@ type Call struct {
 	Game, Expected int
 	ByPly          bool
 	Sent, Answered time.Time // Answered is when it was given up for an unknown outcome
+	// Reused is set for a request with the id of another, which was acknowledged,
+	// and other content.
+	Reused bool
 
 	Outcome Outcome
 	Code    string // of a refusal or of an unknown outcome
@@ -125,15 +160,16 @@ func (v Violation) String() string { return v.Promise + ": match " + v.Match + "
 
 // The promises that violations name.
 const (
-	Durable    = "nothing acknowledged is lost"
-	Once       = "nothing is done twice"
-	OneLog     = "a match has one log, without fork or gap"
-	Timely     = "expiries at their instants"
-	Settled    = "each ending and settlement once, in one commit"
-	Streams    = "streams bring every event once and in order"
-	Chain      = "the chain of events verifies"
-	Logged     = "every ended game is in the log of finished games"
-	Linear     = "operations of a match are linearizable"
-	Explained  = "refusals explain themselves"
-	Conclusive = "the history is conclusive"
+	Durable   = "nothing acknowledged is lost"
+	Once      = "nothing is done twice"
+	OneLog    = "a match has one log, without fork or gap"
+	Timely    = "expiries at their instants"
+	Settled   = "each ending and settlement once, in one commit"
+	Streams   = "streams bring every event once and in order"
+	Chain     = "the chain of events verifies"
+	Logged    = "every ended game is in the log of finished games"
+	Hidden    = "what is hidden stays hidden"
+	Judged    = "a match is judged by its own rules"
+	Linear    = "operations of a match are linearizable"
+	Explained = "refusals explain themselves"
 )

@@ -14,8 +14,6 @@ const linearLimit = 20 * time.Second
 // operation either makes one of them or sees how many there are.
 type operation struct {
 	makes bool // one commit, from from to from+1
-	// maybe lets an operation that was answered again find the commit made.
-	maybe bool
 	// from is the commit that is made; or at least from and at most until commits
 	// are seen.
 	from, until int
@@ -26,10 +24,8 @@ var register = porcupine.Model{
 	Step: func(state, input, _ any) (bool, any) {
 		n, o := state.(int), input.(operation)
 		switch {
-		case o.makes && n == o.from:
-			return true, n + 1
 		case o.makes:
-			return o.maybe && n > o.from, n
+			return n == o.from, n + 1
 		}
 		return o.from <= n && n <= o.until, n
 	},
@@ -92,11 +88,14 @@ func (c *checker) linear(m *Match) {
 		if !ok {
 			continue
 		}
-		until := int64(call.Answered.Sub(start))
-		if call.Outcome == Unknown {
-			until = forever
+		sent, answered := int64(call.Sent.Sub(start)), int64(call.Answered.Sub(start))
+		if o.makes && call.Replayed {
+			history = append(history, porcupine.Operation{Input: operation{from: o.from + 1, until: many}, Call: sent, Return: answered})
 		}
-		history = append(history, porcupine.Operation{Input: o, Call: int64(call.Sent.Sub(start)), Return: until})
+		if call.Outcome == Unknown || o.makes && call.Replayed {
+			answered = forever
+		}
+		history = append(history, porcupine.Operation{Input: o, Call: sent, Return: answered})
 	}
 	for i, commit := range t.commits {
 		if !commit.byClient {
@@ -128,18 +127,18 @@ func (m *Match) places() map[string]place {
 }
 
 // makers are the calls that carried each request out: the one that was answered
-// for the first time or, where that answer was lost, the earliest without one.
-// Any later one without an answer is left out, as it found the request carried out
-// or never arrived.
+// for the first time or, where that answer was lost on the way to the client or to the
+// replica, the earliest of all. The commit may then have come any time after its
+// sending, and any other call of the request found it or never arrived.
 func (c *checker) makers(m *Match) map[string]*Call {
 	makers := map[string]*Call{}
 	for _, call := range c.calls[m.ID] {
 		maker := makers[call.RequestID]
 		switch {
-		case call.RequestID == "":
+		case call.RequestID == "" || call.Reused || call.Outcome == Refused:
 		case call.Outcome == Acknowledged && !call.Replayed:
 			makers[call.RequestID] = call
-		case call.Outcome == Unknown && (maker == nil || maker.Outcome == Unknown && call.Sent.Before(maker.Sent)):
+		case maker == nil || (maker.Outcome == Unknown || maker.Replayed) && call.Sent.Before(maker.Sent):
 			makers[call.RequestID] = call
 		}
 	}
@@ -157,15 +156,12 @@ func (t *timeline) operation(call *Call, made map[string]place, makers map[strin
 		return t.read(call)
 	case call.Outcome == Refused:
 		return t.refusal(call)
-	case call.RequestID == "" || !stored:
+	case call.RequestID == "" || call.Reused || !stored:
 		return operation{}, false
 	case makers[call.RequestID] == call:
 		return operation{makes: true, from: t.at[at]}, true
 	case call.Outcome == Unknown:
 		return operation{}, false
-	case makers[call.RequestID] == nil:
-		// A commit whose own answer was lost, and which the service then found.
-		return operation{makes: true, maybe: true, from: t.at[at]}, true
 	}
 	return operation{from: t.at[at] + 1, until: many}, true
 }

@@ -84,7 +84,7 @@ type Game struct {
 	Void           bool
 	Captures       []int16
 	Disconnected   int
-	Head           []byte
+	Head, Seed     []byte // Seed once it is revealed
 	Plies          int
 	Started        bool
 }
@@ -108,7 +108,7 @@ SELECT match_id, game, seq, ply, event_time, principal, seat, kind, action_kind,
 FROM events ORDER BY match_id, game, seq`
 	sqlGames = `
 SELECT match_id::text, game, status, coalesce(end_reason, 0), coalesce(winners, 0), coalesce(void, false),
-	captures, coalesce(disconnected, 0), head_hash, coalesce(plies, 0), started_at IS NOT NULL
+	captures, coalesce(disconnected, 0), head_hash, coalesce(plies, 0), started_at IS NOT NULL, server_seed
 FROM games ORDER BY match_id, game`
 	sqlSettlements = `
 SELECT match_id::text, game, compensates, settlement_id::text, multiple, loser_captures, xmin::text
@@ -195,11 +195,11 @@ func (r *Record) loadGames(ctx context.Context, conn *pgx.Conn) error {
 	var id string
 	var g Game
 	return each(ctx, conn, sqlGames, []any{&id, &g.Number, &g.Status, &g.EndReason, &g.Winners, &g.Void, &g.Captures,
-		&g.Disconnected, &g.Head, &g.Plies, &g.Started}, func() error {
+		&g.Disconnected, &g.Head, &g.Plies, &g.Started, &g.Seed}, func() error {
 		m, err := r.match(id)
 		if err == nil {
 			game := g
-			game.Captures, game.Head = append([]int16(nil), g.Captures...), append([]byte(nil), g.Head...)
+			game.Captures, game.Head, game.Seed = append([]int16(nil), g.Captures...), append([]byte(nil), g.Head...), append([]byte(nil), g.Seed...)
 			m.Games = append(m.Games, game)
 		}
 		return err
