@@ -154,7 +154,7 @@ func TestOffline(t *testing.T) {
 		}
 	}
 	// The rule is one because they did not keep it.
-	for _, name := range []string{"000003_history.up.sql", "000004_settlement_feed.up.sql", "000006_logged_compensations.up.sql"} {
+	for _, name := range []string{"000003_history.up.sql", "000004_settlement_feed.up.sql", "000005_audit_views.up.sql", "000006_logged_compensations.up.sql"} {
 		content, err := fs.ReadFile(migrations.FS, name)
 		if err != nil {
 			t.Fatal(err)

@@ -48,6 +48,13 @@ func newLonely(t *testing.T) *lonely {
 	_, err = l.EnsurePartitions(t.Context())
 	l.must(err)
 	l.connectAdmin()
+	t.Cleanup(func() { // what a failed test left waiting would hold up its end
+		if conn, err := pgx.Connect(context.Background(), server.URL("postgres")); err == nil {
+			_, _ = conn.Exec(context.Background(), `ALTER SYSTEM RESET synchronous_standby_names`)
+			_, _ = conn.Exec(context.Background(), `SELECT pg_reload_conf()`)
+			_ = conn.Close(context.Background())
+		}
+	})
 	return l
 }
 
@@ -209,6 +216,7 @@ func TestNobodyCancelsTheWait(t *testing.T) {
 	// This one's cancel request would have come by the time that it returns.
 	conn, err := l.pool.Acquire(t.Context())
 	l.must(err)
+	defer conn.Release()
 	ended := make(chan error, 1)
 	go func() {
 		_, err := conn.Exec(t.Context(), `INSERT INTO principals (name) VALUES ('waits')`)
@@ -223,7 +231,6 @@ func TestNobodyCancelsTheWait(t *testing.T) {
 	}
 	l.waitFor("")
 	l.must(<-ended)
-	conn.Release()
 	l.until(matchIsThere)
 }
 
