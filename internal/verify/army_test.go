@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"referee.example/internal/referee"
@@ -111,4 +112,28 @@ func TestArmyChessTampering(t *testing.T) {
 		}
 	}
 	tb.sound()
+}
+
+// TestSecondImplementationOfArmyChess has another language judge the commitments
+// to placements, and the deal and the proofs of turned pieces.
+func TestSecondImplementationOfArmyChess(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"junqi-dark", "junqi-flip", "siguo"} {
+		tb := army(t, id, 5)
+		if out, sound := python(t, write(t, exportedFile(tb))); !sound || !strings.HasPrefix(out, "1 games, 0 faults") {
+			t.Errorf("%s: %s", id, out)
+		}
+		log := tb.logs[1]
+		end := &log[len(log)-2]
+		at := -1 // the last letter of a placement
+		want := "commitment"
+		if id == "junqi-flip" {
+			at, want = len(end.Detail)-40, "root" // of the seed
+		}
+		end.Detail = bytes.Clone(end.Detail)
+		end.Detail[(len(end.Detail)+at)%len(end.Detail)] ^= 1
+		if out, sound := python(t, write(t, exportedFile(tb))); sound || !strings.Contains(out, ": "+want) {
+			t.Errorf("%s, changed: %s", id, out)
+		}
+	}
 }
