@@ -11,7 +11,6 @@ import (
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 )
 
 // compare compares the event that had to be with the one on record.
@@ -26,13 +25,13 @@ func (c *checker) compare(game int, want, got *referee.Event) {
 		differ("seat", want.Seat, got.Seat)
 	}
 	if want.Action != got.Action {
-		differ("action", banqi.FormatAction(want.Action, rules.NoPiece), banqi.FormatAction(got.Action, rules.NoPiece))
+		differ("action", c.rules.FormatAction(want.Action, rules.NoPiece), c.rules.FormatAction(got.Action, rules.NoPiece))
 	}
 	if want.Turned != got.Turned {
-		differ("turned", want.Turned, got.Turned)
+		differ("turned", c.pieceName(want.Turned), c.pieceName(got.Turned))
 	}
 	if want.Captured != got.Captured {
-		differ("captured", want.Captured, got.Captured)
+		differ("captured", c.pieceName(want.Captured), c.pieceName(got.Captured))
 	}
 	if want.Ply != got.Ply {
 		differ("ply", want.Ply, got.Ply)
@@ -94,6 +93,18 @@ func detailOf(e *referee.Event) (detail any, err error) {
 		detail, err = e.Small()
 	case referee.EventCompensation:
 		detail, err = e.Compensation()
+	case referee.EventPlacementSubmitted:
+		detail, err = e.Placed()
+	case referee.EventPlayBegan:
+		detail, err = e.Began()
+	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatLeft:
+		var d referee.Disclosed
+		d, err = e.Disclosed()
+		detail = d.Disclosure
+	case referee.EventSeatOut:
+		detail, err = e.Disclosed()
+	case referee.EventIllegalAttempt:
+		detail, err = e.Small()
 	}
 	return detail, err
 }
@@ -112,6 +123,14 @@ func snake(name string) string {
 	return b.String()
 }
 
+// pieceName writes a piece for a person.
+func (c *checker) pieceName(piece rules.Piece) string {
+	if piece == rules.NoPiece {
+		return "none"
+	}
+	return c.rules.PieceName(piece)
+}
+
 // words writes a value for a person.
 func words(value any) string {
 	switch v := value.(type) {
@@ -119,11 +138,6 @@ func words(value any) string {
 		return v
 	case clock.Time:
 		return instant(int64(v))
-	case rules.Piece:
-		if v == rules.NoPiece {
-			return "none"
-		}
-		return string(banqi.PieceLetter(v))
 	case [32]byte:
 		return hexOf(v)
 	case []byte:

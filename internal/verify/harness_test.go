@@ -63,8 +63,8 @@ func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, comm
 	}
 	tb := &table{t: t, keys: keys, now: at, dice: rand.New(rand.NewPCG(seed, 1)), logs: make([][]referee.Event, 1), commit: commit}
 	c := &referee.CreateMatch{
-		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben"},
-		Rules: r, Stake: 100, Balances: []int64{900, 900}, FirstSeat: rules.NoSeat, TableRef: "table 1",
+		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben", "cho", "dee"}[:r.Seats()],
+		Rules: r, Stake: 100, Balances: []int64{900, 900, 900, 900}[:r.Seats()], FirstSeat: rules.NoSeat, TableRef: "table 1",
 		Charges: series.Charges{Fee: 5, DisconnectionPenalty: 50},
 	}
 	if commit != nil {
@@ -183,8 +183,9 @@ func (tb *table) must(c referee.Command) {
 
 func (tb *table) start() {
 	tb.t.Helper()
-	tb.must(&referee.StartGame{Header: tb.header(rules.NoSeat, false), Balances: []int64{900, 900},
-		HoldIDs: []string{"h1", "h2"}, PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's")}})
+	seats := len(tb.state.Players)
+	tb.must(&referee.StartGame{Header: tb.header(rules.NoSeat, false), Balances: []int64{900, 900, 900, 900}[:seats],
+		HoldIDs: []string{"h1", "h2", "h3", "h4"}[:seats], PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's"), nil, nil}[:seats]})
 }
 
 func (tb *table) turn() rules.Seat { return tb.state.Game.Position.Turn() }
