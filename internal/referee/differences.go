@@ -31,7 +31,7 @@ func (s *State) parts() [][2]string {
 	g := &s.Game
 	board, clocks := "", ""
 	placed := g.Placing
-	placed.Sealed = nil
+	placed.Sealed, placed.told = nil, nil
 	if g.Started != 0 {
 		board, clocks = s.BoardText(), fmt.Sprintf("%x", g.Clock.AppendBinary(nil))
 	}

@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -196,6 +197,34 @@ func (s *State) openPlacements(keys deal.Keyring) ([]string, error) {
 		return nil, fmt.Errorf("open the placements of game %d: %w", s.Game.Number, err)
 	}
 	return placements, nil
+}
+
+// ErrOtherPlacement means that a sealed placement is not the one committed to.
+var ErrOtherPlacement = errors.New("a sealed placement is another than was committed to")
+
+// CheckPlacements returns nil if the sealed placements of the match's present game
+// open under a key of this replica and are those that the seats last committed to,
+// ErrOtherPlacement if one is another. A game that hides none passes. What it says
+// follows from ciphertext, key and commitments; the placements stay here.
+func (r *Referee) CheckPlacements(s *State, commitments map[rules.Seat][32]byte) error {
+	if s.Game.Placing.ready() == 0 || s.Game.Status == GameEnded {
+		return nil
+	}
+	seed, err := OpenSeed(r.keys, s.Context(), s.Game.Sealed)
+	if err != nil {
+		return err
+	}
+	placements, err := s.openPlacements(r.keys)
+	if err != nil {
+		return err
+	}
+	for seat, text := range placements {
+		attempt := s.Game.Placing.Attempts[seat]
+		if attempt > 0 && s.commitPlacement(seed, rules.Seat(seat), attempt, text) != commitments[rules.Seat(seat)] {
+			return ErrOtherPlacement
+		}
+	}
+	return nil
 }
 
 // openPlacements opens the placements of the present game, once a decision.

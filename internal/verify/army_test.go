@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"referee.example/internal/referee"
@@ -111,4 +112,66 @@ func TestArmyChessTampering(t *testing.T) {
 		}
 	}
 	tb.sound()
+}
+
+// TestSecondImplementationOfArmyChess has another language judge the commitments
+// to placements, and the deal and the proofs of turned pieces.
+func TestSecondImplementationOfArmyChess(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"junqi-dark", "junqi-flip", "siguo"} {
+		tb := army(t, id, 5)
+		if out, sound := python(t, write(t, exportedFile(tb))); !sound || !strings.HasPrefix(out, "1 games, 0 faults") {
+			t.Errorf("%s: %s", id, out)
+		}
+		log := tb.logs[1]
+		end := &log[len(log)-2]
+		at := -1 // the last letter of a placement
+		want := "commitment"
+		if id == "junqi-flip" {
+			at, want = len(end.Detail)-40, "root" // of the seed
+		}
+		end.Detail = bytes.Clone(end.Detail)
+		end.Detail[(len(end.Detail)+at)%len(end.Detail)] ^= 1
+		if out, sound := python(t, write(t, exportedFile(tb))); sound || !strings.Contains(out, ": "+want) {
+			t.Errorf("%s, changed: %s", id, out)
+		}
+	}
+}
+
+// TestSealedPlacements: what a running game seals must be what its seats committed to.
+func TestSealedPlacements(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, preset(t, "junqi-dark"), 6)
+	check := referee.New(nil, referee.Presets{}, tb.keys, nil).CheckPlacements
+	tb.start()
+	place := func(seat rules.Seat, n int) []byte {
+		tb.must(&referee.SubmitPlacement{Header: tb.header(seat, false), Placement: placements[n]})
+		return tb.state.Game.Placing.Sealed
+	}
+	found := func(sealed []byte) string {
+		r, report, state := tb.record(), &Report{}, *tb.state
+		state.Game.Placing.Sealed = sealed
+		r.State.Snapshot = state.Snapshot()
+		report.Placements(r, check)
+		if len(report.Findings) == 0 {
+			return ""
+		}
+		return report.Findings[0].Found
+	}
+	first := place(0, 0)
+	second := place(0, 1)
+	for _, c := range []struct {
+		sealed []byte
+		want   string
+	}{
+		{second, ""}, {first, "others"}, {flipped(second), "bytes that none does"}, {nil, "others"},
+	} {
+		if got := found(c.sealed); got != c.want {
+			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+	both := place(1, 1)
+	if got := found(both) + found(second); got != "others" {
+		t.Errorf("while it is played: %q", got)
+	}
 }
