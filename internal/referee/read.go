@@ -38,7 +38,7 @@ func (r *Referee) CreateMatch(ctx context.Context, c *CreateMatch) (Answer, erro
 		}
 		switch err := r.commit(ctx, &decision, c, false); {
 		case err == nil:
-			return r.answer(decision)
+			return r.answer(&decision)
 		case errors.Is(err, ErrRefTaken):
 			return Answer{}, r.refTaken(ctx, c)
 		case !retriable(err):
@@ -142,7 +142,7 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 		} else if err != nil {
 			return Answer{}, err
 		}
-		return r.answer(decision)
+		return r.answer(&decision)
 	}
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
 }
