@@ -1,10 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"referee.example/internal/referee"
@@ -12,18 +15,25 @@ import (
 )
 
 const (
-	sweepEvery   = 100 * time.Millisecond
-	sweepWorkers = 8
-	// sweepLook is how many of the longest overdue matches are looked at, and
-	// sweepBatch how many of them are settled before the next look.
+	sweepEvery = 100 * time.Millisecond
+	// sweepLook is how many of the longest overdue matches are looked at, sweepBatch
+	// how many of them are loaded in one statement, and sweepAtWork how many are
+	// settled at once: two batches, so that one is decided on while the other commits.
 	sweepLook, sweepBatch = 1024, 64
-	// settleTimeout frees the worker of a match whose row somebody holds.
+	sweepAtWork           = 2 * sweepBatch
+	// sweepLeast is the room that a part of a batch waits for: a statement that loads
+	// one match costs as much as one that loads many.
+	sweepLeast = sweepBatch / 4
+	// settleTimeout frees the place of a match that does not get through.
 	settleTimeout = 5 * time.Second
 	// maxSweepPause bounds the wait after the database failed: when it is back,
 	// what is due must still be adjudicated within the second.
 	maxSweepPause = 500 * time.Millisecond
 	// maxMatchPause bounds the wait before a match is tried again that failed.
 	maxMatchPause = time.Minute
+	// suspicious is how often in a row a match may be taken from the sweep and
+	// still be due before that is told.
+	suspicious = 10
 )
 
 // sweep adjudicates expiries that nobody asks about. Replicas' sweeps may work
@@ -34,6 +44,7 @@ type sweep struct {
 	referee *referee.Referee
 	logger  *slog.Logger
 
+	phase   uint64 // where this replica begins: see nearest
 	queue   []referee.ID
 	full    bool // more is due than was queued
 	busy    map[referee.ID]bool
@@ -47,22 +58,24 @@ type sweep struct {
 type failure struct {
 	pause time.Duration
 	retry time.Time
+	lost  int // races in a row
 }
 
 type settled struct {
-	match referee.ID
-	err   error
+	match   referee.ID
+	changed bool
+	err     error
 }
 
 func newSweep(s *store.Store, r *referee.Referee, logger *slog.Logger) *sweep {
 	return &sweep{
-		store: s, referee: r, logger: logger,
+		store: s, referee: r, logger: logger, phase: anywhere(),
 		busy: map[referee.ID]bool{}, failing: map[referee.ID]*failure{},
-		settled: make(chan settled, sweepWorkers),
+		settled: make(chan settled, sweepAtWork),
 	}
 }
 
-// run works until ctx ends and no worker is left.
+// run works until ctx ends and nothing is at work.
 func (s *sweep) run(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -77,7 +90,7 @@ func (s *sweep) run(ctx context.Context) {
 			s.look(ctx)
 		case done := <-s.settled:
 			s.finish(ctx, done)
-			if s.full && len(s.queue) == 0 {
+			if s.full && len(s.queue) == 0 && len(s.busy) <= sweepAtWork-sweepBatch {
 				s.look(ctx)
 			}
 		}
@@ -114,51 +127,107 @@ func (s *sweep) look(ctx context.Context) {
 	}
 	s.failing = still
 	s.full = len(s.queue) > sweepBatch
-	s.queue = someOf(s.queue)
+	s.queue = nearest(s.queue, s.phase)
 }
 
-// someOf returns at most sweepBatch of the ids, whichever. Replicas that see the same
-// matches due would else settle the same ones at the same time, all but one of
-// them in vain.
-func someOf(ids []referee.ID) []referee.ID {
-	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // which match is settled first is no secret
+// anywhere is a random place among the matches.
+func anywhere() uint64 { return rand.Uint64() } //nolint:gosec // which match is settled first is no secret
+
+// nearest returns the at most sweepBatch ids that come first from a phase on, in
+// the order of their random bytes, where the last is followed by the first.
+// Replicas that see the same matches due would else settle the same ones at the
+// same time, all but one of them in vain. Each begins at a random phase, goes on
+// as matches are settled, and begins elsewhere when it meets another: nobody has
+// to know how many there are, and one that dies leaves nothing undone.
+func nearest(ids []referee.ID, phase uint64) []referee.ID {
+	distance := func(id referee.ID) uint64 { return binary.BigEndian.Uint64(id[8:])<<2 - phase }
+	slices.SortFunc(ids, func(a, b referee.ID) int { return cmp.Compare(distance(a), distance(b)) })
 	return ids[:min(sweepBatch, len(ids))]
 }
 
-// start gives what is queued to free workers.
+// start takes up what is queued, as far as there is room for it.
 func (s *sweep) start(ctx context.Context) {
-	for len(s.queue) > 0 && len(s.busy) < sweepWorkers {
-		id := s.queue[0]
-		s.queue = s.queue[1:]
-		s.busy[id] = true
-		go func() {
-			limited, cancel := context.WithTimeout(ctx, settleTimeout)
-			defer cancel()
-			s.settled <- settled{id, s.referee.Settle(limited, id)}
-		}()
+	n := min(len(s.queue), sweepAtWork-len(s.busy))
+	if n == 0 || n < len(s.queue) && n < sweepLeast {
+		return
 	}
+	batch := s.queue[:n]
+	s.queue = s.queue[n:]
+	for _, id := range batch {
+		s.busy[id] = true
+	}
+	go s.settle(ctx, batch)
 }
 
-// finish notes how a match fared. A refusal is another's doing, such as a race
-// lost ten times: the match is simply due again. It is told all the same, because
-// somebody who can stop commits may want to see what they would have revealed.
+// settle loads matches together and settles each by itself, so that their commits
+// meet in one group and none waits for another's trouble.
+func (s *sweep) settle(ctx context.Context, batch []referee.ID) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	matches, err := s.store.LoadMany(ctx, batch)
+	missing := make(map[referee.ID]bool, len(batch))
+	for _, id := range batch {
+		missing[id] = true
+	}
+	open := len(matches)
+	ended := make(chan struct{}, len(matches))
+	for i := range matches {
+		m := &matches[i]
+		delete(missing, m.Match)
+		go func() {
+			done := settled{match: m.Match, err: m.Err}
+			if done.err == nil {
+				done.changed, done.err = s.referee.SettleLoaded(ctx, m.Loaded)
+			}
+			s.settled <- done
+			ended <- struct{}{}
+		}()
+	}
+	for id := range missing {
+		s.settled <- settled{match: id, err: err}
+	}
+	for range open {
+		<-ended
+	}
+	cancel()
+}
+
+// finish notes how a match fared.
 func (s *sweep) finish(ctx context.Context, done settled) {
 	delete(s.busy, done.match)
-	var refusal *referee.Refusal
+	lost := errors.Is(done.err, referee.ErrConflict)
+	if lost || done.err == nil && !done.changed {
+		s.phase = anywhere()
+	}
 	switch {
 	case done.err == nil:
 		delete(s.failing, done.match)
 	case ctx.Err() != nil:
-	case errors.As(done.err, &refusal):
-		s.logger.Warn("sweep was kept from settling a match", "match_id", done.match.String(), "reason", string(refusal.Reason))
+	case lost, errors.Is(done.err, referee.ErrTooEarly), errors.Is(done.err, referee.ErrTooLate):
+		s.lost(done)
 	default:
-		failed := s.failing[done.match]
-		if failed == nil {
-			failed = &failure{}
-			s.failing[done.match] = failed
-		}
+		failed := s.failed(done.match)
 		failed.pause = min(max(2*failed.pause, sweepEvery), maxMatchPause)
 		failed.retry = time.Now().Add(failed.pause)
 		s.logger.Error("sweep could not settle a match", "match_id", done.match.String(), "error", done.err)
 	}
+}
+
+// lost notes that a commit did not get through: another's doing, mostly another
+// replica's, and the match is simply due again. If that goes on it is told, because
+// somebody who can stop commits may want to see what they would have revealed.
+func (s *sweep) lost(done settled) {
+	failed := s.failed(done.match)
+	failed.lost++
+	if failed.lost%suspicious == 0 {
+		s.logger.Warn("sweep was kept from settling a match", "match_id", done.match.String(), "times", failed.lost, "error", done.err)
+	}
+}
+
+func (s *sweep) failed(id referee.ID) *failure {
+	failed := s.failing[id]
+	if failed == nil {
+		failed = &failure{}
+		s.failing[id] = failed
+	}
+	return failed
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -39,25 +40,53 @@ func TestSweepGoesOnPastAMatchThatFails(t *testing.T) {
 	}
 }
 
-// TestReplicasSweepDifferentMatches: of what is due each takes some of its own.
+// TestReplicasSweepDifferentMatches: of what is due each takes others, and all of
+// it is taken by as many as it needs.
 func TestReplicasSweepDifferentMatches(t *testing.T) {
-	due := make([]referee.ID, sweepLook)
-	for i := range due {
-		due[i][0], due[i][1] = byte(i), byte(i>>8)
+	var due []referee.ID
+	for i := range 2 * sweepBatch {
+		id := referee.ID{8: 0x80 | byte(i)>>1, 9: byte(i) << 7}
+		due = append(due, id)
 	}
-	one, other := someOf(slices.Clone(due)), someOf(slices.Clone(due))
-	both := 0
-	for _, id := range one {
-		if slices.Contains(other, id) {
-			both++
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	one, other := nearest(slices.Clone(due), 0), nearest(slices.Clone(due), 1<<63)
+	seen := map[referee.ID]bool{}
+	for _, id := range slices.Concat(one, other) {
+		seen[id] = true
+	}
+	if len(one) != sweepBatch || len(seen) != 2*sweepBatch {
+		t.Errorf("%d are taken, %d of %d by any", len(one), len(seen), len(due))
+	}
+	if few := nearest(due[:3], anywhere()); len(few) != 3 {
+		t.Errorf("of three %d are taken", len(few))
+	}
+}
+
+// TestSweepMovesOnWhenItMeetsAnother: a match that another has settled sends it
+// elsewhere, one of its own does not, and what keeps happening is told.
+func TestSweepMovesOnWhenItMeetsAnother(t *testing.T) {
+	var logged lockedBuffer
+	s := newSweep(nil, nil, slog.New(slog.NewJSONHandler(&logged, nil)))
+	before := s.phase
+	s.finish(t.Context(), settled{changed: true})
+	if s.phase != before {
+		t.Error("its own match sent it elsewhere")
+	}
+	for _, met := range []settled{{}, {err: referee.ErrConflict}} {
+		before = s.phase
+		s.finish(t.Context(), met)
+		if s.phase == before {
+			t.Errorf("%+v did not send it elsewhere", met)
 		}
 	}
-	// Four of 64 are expected; a quarter is out of the question.
-	if len(one) != sweepBatch || len(other) != sweepBatch || both > sweepBatch/4 {
-		t.Errorf("%d and %d are taken, %d by both", len(one), len(other), both)
+	for range suspicious - 1 {
+		if logged.String() != "" {
+			t.Fatalf("told too early: %s", logged.String())
+		}
+		s.finish(t.Context(), settled{err: referee.ErrConflict})
 	}
-	if few := someOf(due[:3]); len(few) != 3 {
-		t.Errorf("of three %d are taken", len(few))
+	if !strings.Contains(logged.String(), "sweep was kept from settling a match") {
+		t.Errorf("not told: %q", logged.String())
 	}
 }
 

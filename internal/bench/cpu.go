@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,14 @@ type cpu struct{ ours, postgres time.Duration }
 func (b *bench) since(earlier cpu) (cpu, error) {
 	now, err := b.used()
 	return cpu{now.ours - earlier.ours, now.postgres - earlier.postgres}, err
+}
+
+// allocated is how many bytes this process has allocated so far. Unlike time it is
+// the same on a busy machine.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 // tick is the unit of /proc on Linux.

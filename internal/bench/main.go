@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ func run(ctx context.Context) (err error) {
 	fillfactor := flag.Int("fillfactor", 70, "that of match_states")
 	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
 	flag.Parse()
+	// A replica sets its process's collector, in which here players and the bare
+	// servers live too: let all have the same from the beginning.
+	debug.SetGCPercent(400)
 	sizes, err := numbers(*list)
 	if err != nil {
 		return err

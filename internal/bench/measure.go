@@ -28,6 +28,7 @@ type played struct {
 	latencies []time.Duration
 	elapsed   time.Duration
 	used      cpu
+	allocated uint64 // bytes, by this process
 }
 
 var kinds = []kind{
@@ -77,6 +78,7 @@ type result struct {
 	hot              float64 // share of the updates
 	stateBytes       float64 // of the table of states with its indexes, at the end
 	cpu              cpu     // a move, the players' included
+	allocated        float64 // bytes a move, the players' included
 }
 
 func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error) {
@@ -104,7 +106,7 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 		walBytes: float64(after.wal-before.wal) / moves, rowBytes: float64(after.size-before.size) / moves,
 		commitsPerSecond: float64(after.commits-before.commits) / p.elapsed.Seconds(),
 	}
-	r.stateBytes = float64(after.states)
+	r.stateBytes, r.allocated = float64(after.states), float64(p.allocated)/moves
 	r.cpu.ours = p.used.ours / time.Duration(len(latencies))
 	r.cpu.postgres = p.used.postgres / time.Duration(len(latencies))
 	if updates > 0 {

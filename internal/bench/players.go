@@ -48,6 +48,7 @@ func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
 	if err != nil {
 		return played{}, err
 	}
+	allocatedBefore := allocated()
 	start := time.Now()
 	end := start.Add(b.length)
 	var all sync.WaitGroup
@@ -66,7 +67,7 @@ func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
 		})
 	}
 	all.Wait()
-	p := played{elapsed: time.Since(start)}
+	p := played{elapsed: time.Since(start), allocated: allocated() - allocatedBefore}
 	if p.used, err = b.since(before); err != nil {
 		return p, err
 	}

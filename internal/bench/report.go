@@ -66,8 +66,8 @@ func (b *bench) report(ctx context.Context, out io.Writer, all results, sizes []
 	fmt.Fprintf(out, "%s; %d CPUs; %s; Postgres %s, fsync on; load average before the report %s\n\n",
 		cpuName(), runtime.NumCPU(), runtime.Version(), version, loadAverage())
 	fmt.Fprintf(out, "Medians of %d rounds of %v, in turns; in brackets the slowest and the fastest round.\n\n", rounds, b.length)
-	fmt.Fprintln(out, "| matches | kind | moves/s | of pgbench | of textbook | p50 ms | p99 ms | CPU µs/move, ours + Postgres | WAL bytes/move | table bytes/move | commits/s | HOT % | states kB |")
-	fmt.Fprintln(out, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintln(out, "| matches | kind | moves/s | of pgbench | of textbook | p50 ms | p99 ms | CPU µs/move, ours + Postgres | allocated kB/move | WAL bytes/move | table bytes/move | commits/s | HOT % | states kB |")
+	fmt.Fprintln(out, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, matches := range sizes {
 		for _, kind := range kinds {
 			measured := all[kind.name][matches]
@@ -75,13 +75,14 @@ func (b *bench) report(ctx context.Context, out io.Writer, all results, sizes []
 				continue
 			}
 			slowest, fastest := spread(measured, perSecond)
-			fmt.Fprintf(out, "| %d | %s | %.0f (%.0f to %.0f) | %s | %s | %.2f | %.2f | %d + %d | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
+			fmt.Fprintf(out, "| %d | %s | %.0f (%.0f to %.0f) | %s | %s | %.2f | %.2f | %d + %d | %.1f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
 				matches, kind.name, median(measured, perSecond), slowest, fastest,
 				all.ratio(kind.name, kinds[0].name, matches), all.ratio(kind.name, kinds[1].name, matches),
 				milliseconds(median(measured, func(r result) time.Duration { return r.p50 })),
 				milliseconds(median(measured, func(r result) time.Duration { return r.p99 })),
 				median(measured, func(r result) time.Duration { return r.cpu.ours }).Microseconds(),
 				median(measured, func(r result) time.Duration { return r.cpu.postgres }).Microseconds(),
+				median(measured, func(r result) float64 { return r.allocated / 1000 }),
 				median(measured, func(r result) float64 { return r.walBytes }),
 				median(measured, func(r result) float64 { return r.rowBytes }),
 				median(measured, func(r result) float64 { return r.commitsPerSecond }),

@@ -38,7 +38,7 @@ func (r *Referee) CreateMatch(ctx context.Context, c *CreateMatch) (Answer, erro
 		}
 		switch err := r.commit(ctx, &decision, c, false); {
 		case err == nil:
-			return r.answer(decision)
+			return r.answer(&decision)
 		case errors.Is(err, ErrRefTaken):
 			return Answer{}, r.refTaken(ctx, c)
 		case !retriable(err):
@@ -142,7 +142,7 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 		} else if err != nil {
 			return Answer{}, err
 		}
-		return r.answer(decision)
+		return r.answer(&decision)
 	}
 	return Answer{}, refuse(ReasonContention, "too many changes of this match at once")
 }
@@ -171,50 +171,55 @@ func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *Compensate
 	return Answer{State: s, Events: []Event{e}, Replayed: true, Now: now}, true, err
 }
 
-// Settle adjudicates what time alone has done to a match; the sweep calls it.
-func (r *Referee) Settle(ctx context.Context, id ID) error {
-	_, err := r.settled(ctx, Caller{Platform: "*"}, id, true)
-	return err
+// SettleLoaded adjudicates what time alone has done to a match that the sweep has
+// loaded, and reports whether it committed anything. It tries once: ErrConflict,
+// ErrTooLate and ErrTooEarly mean that the match should be looked at again.
+func (r *Referee) SettleLoaded(ctx context.Context, loaded Loaded) (bool, error) {
+	var window window
+	_, changed, err := r.settleOnce(ctx, loaded, true, &window)
+	return changed, err
 }
 
 // Match returns a match as it stands, expiries that are due adjudicated.
 func (r *Referee) Match(ctx context.Context, caller Caller, id ID) (*State, error) {
-	return r.settled(ctx, caller, id, false)
-}
-
-func (r *Referee) settled(ctx context.Context, caller Caller, id ID, sweep bool) (*State, error) {
 	var window window
 	for range attempts {
 		loaded, err := r.load(ctx, caller, id)
 		if err != nil {
 			return nil, err
 		}
-		now, err := r.Now()
-		if err != nil {
-			return nil, err
-		}
-		env, err := r.env(now, loaded.Outages)
-		if err != nil {
-			return nil, err
-		}
-		env.Now = window.fit(env.Now)
-		decision, err := Settle(loaded.State, env)
-		if err != nil {
-			return nil, err
-		}
-		err = r.commit(ctx, &decision, nil, sweep)
-		if err == nil {
-			if len(decision.Events) > 0 {
-				decision.State.Version++
-			}
-			return &decision.State, nil
-		}
+		state, _, err := r.settleOnce(ctx, loaded, false, &window)
 		if !retriable(err) {
-			return nil, err
+			return state, err
 		}
-		window.learn(err, &decision)
 	}
 	return nil, refuse(ReasonContention, "too many changes of this match at once")
+}
+
+// settleOnce adjudicates what is due in a match and commits that, if it is anything.
+func (r *Referee) settleOnce(ctx context.Context, loaded Loaded, sweep bool, w *window) (s *State, changed bool, err error) {
+	now, err := r.Now()
+	if err != nil {
+		return nil, false, err
+	}
+	env, err := r.env(now, loaded.Outages)
+	if err != nil {
+		return nil, false, err
+	}
+	env.Now = w.fit(env.Now)
+	decision, err := Settle(loaded.State, env)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := r.commit(ctx, &decision, nil, sweep); err != nil {
+		w.learn(err, &decision)
+		return nil, false, err
+	}
+	changed = len(decision.Events) > 0
+	if changed {
+		decision.State.Version++
+	}
+	return &decision.State, changed, nil
 }
 
 // Game returns a match with one of its games as the present one: game 0 is the

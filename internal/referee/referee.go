@@ -199,7 +199,7 @@ func (r *Referee) attempt(ctx context.Context, loaded Loaded, c Command, arrival
 	if decision.Refusal != nil {
 		return Answer{}, committed, decision.Refusal
 	}
-	answer, err = r.answer(decision)
+	answer, err = r.answer(&decision)
 	return answer, committed, err
 }
 
@@ -237,7 +237,7 @@ func (r *Referee) commit(ctx context.Context, d *Decision, create *CreateMatch, 
 		Known: d.Known, Create: create, Sweep: sweep})
 }
 
-func (r *Referee) answer(d Decision) (Answer, error) {
+func (r *Referee) answer(d *Decision) (Answer, error) {
 	now, err := r.now()
 	if err != nil {
 		now = d.State.Game.Last // committed: an unsure clock must not hide that

@@ -30,8 +30,12 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		l.open.Add(-1)
 		_ = conn.Close()
-		shedCalls.Add(context.Background(), 1, metric.WithAttributes(attribute.String("class", "connection"), attribute.String("limit", "connections")))
+		countShedConnection()
 	}
+}
+
+func countShedConnection() {
+	shedCalls.Add(context.Background(), 1, metric.WithAttributes(attribute.String("class", "connection"), attribute.String("limit", "connections")))
 }
 
 // limitedConn gives its place back when it is closed.

@@ -91,13 +91,14 @@ type limits struct {
 	calls     int // at work
 	streams   int // open
 	conns     int // open
+	webConns  int // open at the HTTP port
 	handshake time.Duration
 }
 
 var standardLimits = limits{
 	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
 	streamAge: streamAge, watches: 10_000, calls: standardCalls(), streams: 20_000, conns: maxConnections,
-	handshake: handshakeTimeout,
+	webConns: maxWebConnections, handshake: handshakeTimeout,
 }
 
 // Server is the gRPC server of one replica, and its HTTP server.
@@ -153,7 +154,7 @@ func newServer(c Config, l limits) *Server {
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 	)
-	s.web = newWebServer(s.newGRPC(), c.Logger)
+	s.web = newWebServer(s.newGRPC(), c.Logger, l.webConns)
 	s.setHealth(false)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if c.Reflection {

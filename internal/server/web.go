@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,6 +23,8 @@ const (
 	requestTimeout = 10 * time.Second // to be read
 	answerTimeout  = 30 * time.Second // to be made and written
 	idleTimeout    = 2 * time.Minute
+	// maxWebConnections a replica; further ones are closed as they come.
+	maxWebConnections = 5_000
 )
 
 // inProcessBuffer is what a client within the process may have sent unread.
@@ -39,12 +42,12 @@ type webServer struct {
 	log       *slog.Logger
 }
 
-func newWebServer(g *grpc.Server, log *slog.Logger) *webServer {
+func newWebServer(g *grpc.Server, log *slog.Logger, most int) *webServer {
 	w := &webServer{grpc: g, rpc: newRPCHandler(g), inProcess: bufconn.Listen(inProcessBuffer), log: log}
 	w.http = &http.Server{
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ConnState: closeBeyond(int64(most)),
 	}
 	client, err := grpc.NewClient("passthrough:in-process",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -55,6 +58,23 @@ func newWebServer(g *grpc.Server, log *slog.Logger) *webServer {
 	}
 	w.client = client
 	return w
+}
+
+// closeBeyond closes connections beyond a number as they come. It counts by their
+// states, since http.Server must see TLS connections as what they are.
+func closeBeyond(most int64) func(net.Conn, http.ConnState) {
+	var open atomic.Int64
+	return func(conn net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			if open.Add(1) > most {
+				_ = conn.Close() // it becomes StateClosed
+				countShedConnection()
+			}
+		case http.StateClosed, http.StateHijacked:
+			open.Add(-1)
+		}
+	}
 }
 
 // InProcess returns a client of the contract that needs no port. Its calls meet

@@ -325,7 +325,7 @@ func TestWebDrain(t *testing.T) {
 // TestWebPanics has a handler that panics with what must not be logged.
 func TestWebPanics(t *testing.T) {
 	var logged bytes.Buffer
-	w := newWebServer((&Server{log: slog.Default()}).newGRPC(), slog.New(slog.NewTextHandler(&logged, nil)))
+	w := newWebServer((&Server{log: slog.Default()}).newGRPC(), slog.New(slog.NewTextHandler(&logged, nil)), 1)
 	defer w.drain(t.Context())
 	answer := httptest.NewRecorder()
 	w.recovering(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("b3 hides the general") })).
@@ -369,5 +369,40 @@ func TestInProcess(t *testing.T) {
 	_, err = client.GetMatch(t.Context(), &refereev1.GetMatchRequest{MatchId: table.id})
 	if reason := reasonOf(statusOf(err)); reason != string(reasonUnauthenticated) {
 		t.Errorf("without a token: %v", err)
+	}
+}
+
+// TestWebConnectionsAreLimited: one too many is closed as it comes, and one that
+// ends gives its place to the next.
+func TestWebConnectionsAreLimited(t *testing.T) {
+	l := quickLimits()
+	l.webConns = 1
+	r := newRoom(t, options{limits: l})
+	url := r.web(nil)
+	dial := func() net.Conn {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+		must(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		return conn
+	}
+	// answered tells whether a request on the connection gets an answer.
+	answered := func(conn net.Conn) bool {
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: referee\r\n\r\n") // fails on one that is closed
+		n, _ := conn.Read(make([]byte, 1))
+		return n == 1
+	}
+	first := dial()
+	if !answered(first) {
+		t.Fatal("the first connection is not answered")
+	}
+	if answered(dial()) {
+		t.Error("a connection too many is answered")
+	}
+	must(t, first.Close())
+	for end := time.Now().Add(10 * time.Second); !answered(dial()); {
+		if time.Now().After(end) {
+			t.Fatal("the place of the one that ended is not given back")
+		}
 	}
 }

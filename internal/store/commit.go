@@ -96,7 +96,10 @@ func (s *Store) Commit(ctx context.Context, c referee.Change) (err error) {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if further == nil {
-		return s.group.commit(ctx, c)
+		return s.group.commit(ctx, newPending(ctx, c, nil))
+	}
+	if ending := further.ending(); ending != nil {
+		return s.endings.commit(ctx, newPending(ctx, c, ending))
 	}
 	return s.commitAll(ctx, c, further)
 }
@@ -134,11 +137,11 @@ func (r *row) arguments(events []referee.Event) []any {
 // commitAll commits a change that writes to further tables. All statements are
 // sent at once and are one transaction, as they stand before one Sync message;
 // the first of them fails it unless the match was saved.
-func (s *Store) commitAll(ctx context.Context, c referee.Change, further *pgx.Batch) error {
+func (s *Store) commitAll(ctx context.Context, c referee.Change, further *further) error {
 	row := newRow(c)
 	batch := &pgx.Batch{}
 	batch.Queue(sqlCommitFirst, row.arguments(c.Events)...)
-	batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
+	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	err := s.send(ctx, "commit", batch)
 	if err == nil {
 		s.recent.put(c.State.ID, row.version+1, row.state)

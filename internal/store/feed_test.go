@@ -152,7 +152,7 @@ func TestASlowSettlementIsNotPassedOver(t *testing.T) {
 		row := newRow(change)
 		batch := &pgx.Batch{}
 		batch.Queue(sqlCommitFirst, row.arguments(change.Events)...)
-		batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
+		batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 		d.must(tx.SendBatch(t.Context(), batch).Close())
 		open = append(open, tx)
 	}

@@ -16,6 +16,8 @@ import (
 // Changes that write only to their match's row and its log are committed
 // together: while one statement is on its way, those that come in wait, and then
 // all go in the next. A change that finds nothing under way goes at once, alone.
+// Those that end a game have a group of their own, so that many endings at once
+// hold up no move: see endings.go.
 
 // Limits of a group.
 const (
@@ -35,15 +37,20 @@ const (
 // that no match holds up the others, no two groups deadlock, and the time that is
 // judged by is that of the writing. A match that is missing from the answer was
 // passed over or does not exist.
-const sqlCommitGroup = `
+const (
+	sqlCommitGroup = groupGiven + groupHeld + ` SKIP LOCKED` + groupSaved + groupVerdicts
+
+	groupGiven = `
 WITH given AS MATERIALIZED (
 	SELECT match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off
 	FROM unnest($19::uuid[], $20::bigint[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[],
 		$24::bytea[], $25::timestamptz[], $26::timestamptz[], $27::boolean[])
 		AS g (match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off)
-), held AS MATERIALIZED (
+), `
+	groupHeld = `held AS MATERIALIZED (
 	SELECT match_id, version FROM match_states WHERE match_id = ANY ($19::uuid[])
-	ORDER BY match_id FOR NO KEY UPDATE SKIP LOCKED
+	ORDER BY match_id FOR NO KEY UPDATE`
+	groupSaved = `
 ), judged AS MATERIALIZED (
 	SELECT g.match_id, g.decided_on, g.state, g.deadline, g.outages_after, g.put_off, ` + verdictOf + ` AS verdict
 	FROM (SELECT match_id, version, clock_timestamp() AS now FROM held) h JOIN given g USING (match_id)
@@ -58,9 +65,11 @@ WITH given AS MATERIALIZED (
 	INSERT INTO events (match_id, ` + eventColumns + `)
 	SELECT match_id, ` + eventColumns + `
 	FROM unnest($1::uuid[], ` + newEventArrays + `) AS e (match_id, ` + eventColumns + `) JOIN saved USING (match_id)
-)
+)`
+	groupVerdicts = `
 SELECT j.match_id, CASE WHEN s.match_id IS NOT NULL THEN 0 ELSE greatest(j.verdict, 1) END
 FROM judged j LEFT JOIN saved s USING (match_id)`
+)
 
 // errClosed means that the store was closed before the change was sent.
 var errClosed = fmt.Errorf("commit: the store is closed: %w", referee.ErrUnavailable)
@@ -85,7 +94,12 @@ type pending struct {
 	id     referee.ID
 	row    row
 	events []referee.Event
+	ending *ending    // nil in the group of ordinary changes
 	answer chan error // takes one answer without a reader
+}
+
+func newPending(ctx context.Context, c referee.Change, ending *ending) *pending {
+	return &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
 }
 
 // newGroup returns a group whose writers run until close.
@@ -100,8 +114,7 @@ func newGroup(pool *pgxpool.Pool, recent *recent) *group {
 
 // commit commits a change. It returns when the outcome is known or ctx ends; the
 // change may still be committed then.
-func (g *group) commit(ctx context.Context, c referee.Change) error {
-	p := &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, answer: make(chan error, 1)}
+func (g *group) commit(ctx context.Context, p *pending) error {
 	if err := g.enter(p); err != nil {
 		return err
 	}
@@ -188,11 +201,14 @@ func (g *group) send(batch []*pending) {
 	verdicts, err := g.commitAtOnce(batch)
 	for _, p := range batch {
 		verdict, judged := verdicts[p.id]
-		if err != nil || !judged {
+		switch {
+		case err != nil, !judged && !p.row.putOff:
 			g.working.Go(func() { g.alone(p) })
-			continue
+		case !judged: // the sweep comes again, and whoever holds the row may settle the match
+			g.settle(p, referee.ErrConflict)
+		default:
+			g.settle(p, verdictError(verdict))
 		}
-		g.settle(p, verdictError(verdict))
 	}
 }
 
@@ -226,11 +242,24 @@ func (g *group) settle(p *pending, err error) {
 func (g *group) alone(p *pending) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), groupTimeout)
 	defer cancel()
-	verdict, err := g.one(ctx, sqlCommit, p)
+	verdict, err := g.judgedAlone(ctx, p)
 	if err == nil {
 		err = verdictError(verdict)
 	}
 	g.settle(p, err)
+}
+
+// judgedAlone commits one change, waiting for its row.
+func (g *group) judgedAlone(ctx context.Context, p *pending) (verdict int, err error) {
+	if p.ending == nil {
+		return g.one(ctx, sqlCommit, p)
+	}
+	verdicts, err := g.many(ctx, sqlEndGamesWaiting, endGroupArguments([]*pending{p}))
+	verdict, judged := verdicts[p.id]
+	if !judged {
+		verdict = verdictMissing
+	}
+	return verdict, err
 }
 
 // one sends the statement for one match.
@@ -244,18 +273,26 @@ func (g *group) one(ctx context.Context, query string, p *pending) (verdict int,
 func (g *group) commitAtOnce(batch []*pending) (map[referee.ID]int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
-	if len(batch) == 1 {
-		verdict, err := g.one(ctx, sqlCommitAtOnce, batch[0])
-		if err != nil || verdict == verdictMissing {
-			return nil, err
-		}
-		return map[referee.ID]int{batch[0].id: verdict}, nil
+	switch {
+	case batch[0].ending != nil:
+		return g.many(ctx, sqlEndGames, endGroupArguments(batch))
+	case len(batch) > 1:
+		return g.many(ctx, sqlCommitGroup, groupArguments(batch))
 	}
-	rows, err := g.pool.Query(ctx, sqlCommitGroup, groupArguments(batch)...)
+	verdict, err := g.one(ctx, sqlCommitAtOnce, batch[0])
+	if err != nil || verdict == verdictMissing {
+		return nil, err
+	}
+	return map[referee.ID]int{batch[0].id: verdict}, nil
+}
+
+// many sends a statement for several matches.
+func (g *group) many(ctx context.Context, query string, arguments []any) (map[referee.ID]int, error) {
+	rows, err := g.pool.Query(ctx, query, arguments...)
 	if err != nil {
 		return nil, wrap("commit", err)
 	}
-	verdicts := make(map[referee.ID]int, len(batch))
+	verdicts := map[referee.ID]int{}
 	var id [16]byte
 	var verdict int
 	_, err = pgx.ForEachRow(rows, []any{&id, &verdict}, func() error {

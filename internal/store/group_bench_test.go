@@ -41,3 +41,27 @@ func BenchmarkGroup(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEndings ends games of many matches in one statement; a game is one of
+// them.
+func BenchmarkEndings(b *testing.B) {
+	for _, matches := range []int{1, 8, 64, 256} {
+		b.Run(fmt.Sprintf("matches=%d", matches), func(b *testing.B) {
+			d := newDesk(b)
+			for range b.N {
+				b.StopTimer()
+				batch := make([]*pending, matches)
+				for i, id := range d.table(matches) {
+					batch[i] = d.pendEnding(d.anEnding(id))
+				}
+				d.endings.unanswered += matches
+				b.StartTimer()
+				d.endings.send(batch)
+				for _, p := range batch {
+					d.must(<-p.answer)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*matches), "µs/game")
+		})
+	}
+}

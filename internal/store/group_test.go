@@ -12,9 +12,7 @@ import (
 )
 
 // pend is a change as it waits in a group.
-func pend(ctx context.Context, c referee.Change) *pending {
-	return &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, answer: make(chan error, 1)}
-}
+func pend(ctx context.Context, c referee.Change) *pending { return newPending(ctx, c, nil) }
 
 // together commits changes of different matches in one statement and returns
 // their answers.

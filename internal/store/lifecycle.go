@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,84 +27,115 @@ WHERE match_id = $1 AND game = $2`
 	sqlSetMatch      = `UPDATE matches SET status = $2, winners = $3, end_note = $4, ended_at = $5 WHERE match_id = $1`
 )
 
-// further gathers what a change writes beside the match's state and log. It
-// reads the events rather than the state, since one change may end a game and
+// further is what a change writes beside the match's state and log. It is read
+// from the events rather than the state, since one change may end a game and
 // start the next.
 type further struct {
-	batch  pgx.Batch
-	state  *referee.State
-	events []referee.Event
+	state     *referee.State
+	events    []referee.Event
+	rows      []furtherRow // in the order of the events
+	setsMatch bool
+}
+
+// furtherRow is a row of a game, or a settlement, that a change writes.
+type furtherRow interface {
+	// queue adds the statements that write it; each has the match before the arguments.
+	queue(f *further, add func(query string, arguments ...any))
+}
+
+type gameStatus struct{ game, status int }
+
+func (g gameStatus) queue(_ *further, add func(string, ...any)) {
+	add(sqlSetGameStatus, g.game, g.status)
+}
+
+type gameStarted struct {
+	game    int
+	status  referee.GameStatus
+	at      time.Time
+	details referee.Started
+}
+
+func (g gameStarted) queue(_ *further, add func(string, ...any)) {
+	seeds := make([][]byte, len(g.details.PlayerSeeds))
+	for i, seed := range g.details.PlayerSeeds {
+		seeds[i] = notNull(seed)
+	}
+	add(sqlStartGame, g.game, g.at, int16(g.details.First), g.details.Balances,
+		append([]string{}, g.details.HoldIDs...), seeds, g.details.Root[:], int16(g.status))
+}
+
+type gameEnd struct {
+	game         int
+	at           time.Time
+	outcome      rules.Outcome
+	plies        int
+	captures     []int16 // nil if it was never started
+	disconnected rules.SeatSet
+	seed         [32]byte
+	head         []byte
+}
+
+func (g gameEnd) queue(_ *further, add func(string, ...any)) {
+	add(sqlEndGame, g.game, g.at, int16(g.outcome.Reason), seatSet(g.outcome.Winners), g.outcome.Void, g.outcome.FirstPly,
+		g.outcome.LastPly, g.plies, g.captures, seatSet(g.disconnected), g.seed[:], g.head)
+}
+
+type gameAdded struct {
+	game               int
+	commitment, sealed []byte
+}
+
+func (g gameAdded) queue(_ *further, add func(string, ...any)) {
+	add(sqlAddGame, g.game, g.commitment, g.sealed)
 }
 
 // furtherWrites returns a change's writes beside state and log; nil for an
 // ordinary one, which has none.
-func furtherWrites(c referee.Change) (*pgx.Batch, error) {
+func furtherWrites(c referee.Change) (*further, error) {
 	f := &further{state: c.State, events: c.Events}
-	setMatch := false
 	for i := range f.events {
-		sets, err := f.event(&f.events[i])
-		if err != nil {
+		if err := f.event(&f.events[i]); err != nil {
 			e := &f.events[i]
 			return nil, fmt.Errorf("event %d of game %d: %w", e.Seq, e.Game, err)
 		}
-		setMatch = setMatch || sets
 	}
-	s := f.state
-	if s.Game.Status == referee.GameAwaitingRuling {
-		setMatch = true
-		f.queue(sqlSetGameStatus, s.Game.Number, int16(s.Game.Status))
+	if game := &f.state.Game; game.Status == referee.GameAwaitingRuling {
+		f.setsMatch = true
+		f.rows = append(f.rows, gameStatus{game.Number, int(game.Status)})
 	}
-	if setMatch {
-		f.queue(sqlSetMatch, int16(s.Status), seatSet(s.Winners), s.EndNote, timestampOrNull(s.Ended))
-	}
-	if f.batch.Len() == 0 {
+	if !f.setsMatch && len(f.rows) == 0 {
 		return nil, nil
 	}
-	return &f.batch, nil
+	return f, nil
 }
 
-// queue adds a statement whose first parameter is the match.
-func (f *further) queue(query string, arguments ...any) {
-	f.batch.Queue(query, append([]any{uuid(f.state.ID)}, arguments...)...)
-}
-
-// event queues what an event writes, and reports whether it changes what is
-// stored of the match as a whole.
-func (f *further) event(e *referee.Event) (setMatch bool, err error) {
+// event notes what an event writes.
+func (f *further) event(e *referee.Event) error {
 	switch e.Kind {
 	case referee.EventGameStarted:
-		return true, f.gameStarted(e)
-	case referee.EventPlayBegan:
-		f.queue(sqlSetGameStatus, e.Game, int16(referee.GamePlaying))
-		return false, nil
-	case referee.EventFoulRuled:
-		f.queue(sqlSetGameStatus, e.Game, int16(referee.GamePlaying))
-		return true, nil
-	case referee.EventGameEnded:
-		return true, f.gameEnded(e)
-	case referee.EventMatchEnded:
-		return true, f.matchEnded(e)
-	case referee.EventCompensation:
-		return false, f.compensation(e)
-	}
-	return false, nil
-}
-
-func (f *further) gameStarted(e *referee.Event) error {
-	d, err := e.Started()
-	if err != nil {
+		f.setsMatch = true
+		d, err := e.Started()
+		status := referee.GamePlaying
+		if f.state.Rules.Places() {
+			status = referee.GamePlacing
+		}
+		f.rows = append(f.rows, gameStarted{e.Game, status, timestamp(e.Time), d})
 		return err
+	case referee.EventPlayBegan:
+		f.rows = append(f.rows, gameStatus{e.Game, int(referee.GamePlaying)})
+	case referee.EventFoulRuled:
+		f.setsMatch = true
+		f.rows = append(f.rows, gameStatus{e.Game, int(referee.GamePlaying)})
+	case referee.EventGameEnded:
+		f.setsMatch = true
+		return f.gameEnded(e)
+	case referee.EventMatchEnded:
+		f.setsMatch = true
+		return f.matchEnded(e)
+	case referee.EventCompensation:
+		return f.compensation(e)
 	}
-	seeds := make([][]byte, len(d.PlayerSeeds))
-	for i, seed := range d.PlayerSeeds {
-		seeds[i] = notNull(seed)
-	}
-	status := referee.GamePlaying
-	if f.state.Rules.Places() {
-		status = referee.GamePlacing
-	}
-	f.queue(sqlStartGame, e.Game, timestamp(e.Time), int16(d.First), d.Balances,
-		append([]string{}, d.HoldIDs...), seeds, d.Root[:], int16(status))
 	return nil
 }
 
@@ -118,7 +150,7 @@ func (f *further) gameEnded(e *referee.Event) error {
 	}
 	f.endGame(e, d.Outcome, captures, d.Disconnected, d.ServerSeed)
 	if d.NextCommitment != ([32]byte{}) {
-		f.queue(sqlAddGame, e.Game+1, d.NextCommitment[:], f.sealed(e.Game+1))
+		f.rows = append(f.rows, gameAdded{e.Game + 1, d.NextCommitment[:], f.sealed(e.Game + 1)})
 	}
 	settlement, err := f.state.Settlement(e.Game)
 	if err != nil {
@@ -140,8 +172,7 @@ func (f *further) matchEnded(e *referee.Event) error {
 }
 
 func (f *further) endGame(e *referee.Event, o rules.Outcome, captures []int16, disconnected rules.SeatSet, seed [32]byte) {
-	f.queue(sqlEndGame, e.Game, timestamp(e.Time), int16(o.Reason), seatSet(o.Winners), o.Void, o.FirstPly, o.LastPly,
-		e.Ply, captures, seatSet(disconnected), seed[:], f.head(e.Game))
+	f.rows = append(f.rows, gameEnd{e.Game, timestamp(e.Time), o, e.Ply, captures, disconnected, seed, f.head(e.Game)})
 }
 
 // head returns the hash of the last event of a game that this change ends.
@@ -161,4 +192,19 @@ func (f *further) sealed(game int) []byte {
 		return f.state.Game.Sealed
 	}
 	return f.state.Next.Sealed
+}
+
+// statements write what is further written, in the order of the events.
+func (f *further) statements() []*pgx.QueuedQuery {
+	var batch pgx.Batch
+	add := func(query string, arguments ...any) {
+		batch.Queue(query, append([]any{uuid(f.state.ID)}, arguments...)...)
+	}
+	for _, row := range f.rows {
+		row.queue(f, add)
+	}
+	if s := f.state; f.setsMatch {
+		add(sqlSetMatch, int16(s.Status), seatSet(s.Winners), s.EndNote, timestampOrNull(s.Ended))
+	}
+	return batch.QueuedQueries
 }

@@ -2,14 +2,20 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"referee.example/internal/referee"
 )
 
 const (
-	sqlLoad = `
-SELECT s.version, s.state,
+	sqlLoad     = loadColumns + `= $1`
+	sqlLoadMany = loadColumns + `= ANY ($1)`
+	loadColumns = `
+SELECT s.match_id, s.version, s.state,
 	h.beat_at IS NULL OR clock_timestamp() - h.beat_at > interval '3 seconds',
 	coalesce(s.deadline, 'infinity') <= clock_timestamp() - interval '250 milliseconds'
 		AND h.beat_at < clock_timestamp() - interval '250 milliseconds',
@@ -17,7 +23,7 @@ SELECT s.version, s.state,
 	ARRAY (SELECT o.until_at FROM outages o WHERE o.until_at > s.outages_after ORDER BY o.until_at),
 	(SELECT o.until_at FROM outages o ORDER BY o.until_at DESC LIMIT 1)
 FROM match_states s CROSS JOIN heartbeat h
-WHERE s.match_id = $1`
+WHERE s.match_id `
 	sqlVersions = `SELECT match_id, version FROM match_states WHERE match_id = ANY ($1)`
 )
 
@@ -28,43 +34,84 @@ WHERE s.match_id = $1`
 // that is recorded later must not reach back before it. It returns
 // referee.ErrNotFound if there is no such match.
 func (s *Store) Load(ctx context.Context, id referee.ID) (referee.Loaded, error) {
+	matches, err := s.load(ctx, sqlLoad, uuid(id))
+	switch {
+	case err != nil:
+		return referee.Loaded{}, err
+	case len(matches) == 0:
+		return referee.Loaded{}, fmt.Errorf("load a match: %w", referee.ErrNotFound)
+	}
+	return s.loaded(ctx, &matches[0])
+}
+
+// LoadedOrError is one of the matches that LoadMany was asked for.
+type LoadedOrError struct {
+	Match referee.ID
+	referee.Loaded
+	Err error // its row can't be read; the others are not concerned
+}
+
+// LoadMany is Load for many matches at once, in any order. Those that there are
+// not are left out.
+func (s *Store) LoadMany(ctx context.Context, ids []referee.ID) ([]LoadedOrError, error) {
+	matches, err := s.load(ctx, sqlLoadMany, uuids(ids))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]LoadedOrError, len(matches))
+	for i := range matches {
+		all[i].Match = matches[i].id
+		all[i].Loaded, all[i].Err = s.loaded(ctx, &matches[i])
+	}
+	return all, nil
+}
+
+// loadedRow is a match's row, with what judging it needs besides.
+type loadedRow struct {
+	id          referee.ID
+	version     int64
+	snapshot    []byte
+	silent      bool // no replica has beaten for too long
+	old         bool // a turn has expired and none has since the last deadline that may be judged
+	from, until []time.Time
+	alive       *time.Time // the end of the latest outage
+}
+
+// load reads rows and beats, where that is needed, before it reads them again.
+func (s *Store) load(ctx context.Context, query string, which any) ([]loadedRow, error) {
 	for beaten := false; ; beaten = true {
-		loaded, heart, err := s.load(ctx, id)
-		if err != nil || !heart.silent && (!heart.old || beaten) {
-			return loaded, err
+		rows, err := s.pool.Query(ctx, query, which)
+		if err != nil {
+			return nil, wrap("load a match", err)
+		}
+		matches, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r loadedRow, err error) {
+			err = row.Scan((*[16]byte)(&r.id), &r.version, &r.snapshot, &r.silent, &r.old, &r.from, &r.until, &r.alive)
+			return r, err
+		})
+		if err != nil {
+			return nil, wrap("load a match", err)
+		}
+		if !slices.ContainsFunc(matches, func(r loadedRow) bool { return r.silent || r.old && !beaten }) {
+			return matches, nil
 		}
 		if _, err := s.Beat(ctx); err != nil {
-			return referee.Loaded{}, err
+			return nil, err
 		}
 	}
 }
 
-// heart is what a loaded match needs to know of the heartbeat: that no replica has
-// beaten for too long; that a turn has expired and none has since the last deadline
-// that may be judged.
-type heart struct{ silent, old bool }
-
-// load is Load without regard to the heartbeat.
-func (s *Store) load(ctx context.Context, id referee.ID) (loaded referee.Loaded, h heart, err error) {
-	var version int64
-	var snapshot []byte
-	var from, until []time.Time
-	var alive *time.Time
-	err = s.pool.QueryRow(ctx, sqlLoad, uuid(id)).Scan(&version, &snapshot, &h.silent, &h.old, &from, &until, &alive)
-	if err != nil {
-		return loaded, h, wrap("load a match", err)
+func (s *Store) loaded(ctx context.Context, r *loadedRow) (loaded referee.Loaded, err error) {
+	for i := range r.from {
+		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(r.from[i]), Until: instant(r.until[i])})
 	}
-	for i := range from {
-		loaded.Outages = append(loaded.Outages, referee.Outage{From: instant(from[i]), Until: instant(until[i])})
+	if r.alive != nil {
+		loaded.AliveSince = instant(*r.alive)
 	}
-	if alive != nil {
-		loaded.AliveSince = instant(*alive)
-	}
-	loaded.State, err = s.decode(ctx, id, version, snapshot)
+	loaded.State, err = s.decode(ctx, r.id, r.version, r.snapshot)
 	if err == nil {
-		s.recent.put(id, version, snapshot)
+		s.recent.put(r.id, r.version, r.snapshot)
 	}
-	return loaded, h, err
+	return loaded, err
 }
 
 // Recent returns a match as this replica read or committed it last, nil if it

@@ -50,7 +50,8 @@ type Store struct {
 	rulesets   *cache[[32]byte, *referee.Rules]
 	principals *cache[string, int32]
 	recent     recent
-	group      *group
+	group      *group // of ordinary changes
+	endings    *group
 }
 
 // Open connects to the database and takes a first sample of its time. The caller
@@ -73,8 +74,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"statement_timeout":                   milliseconds(statementTimeout),
 		"lock_timeout":                        milliseconds(lockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction),
-		// A table without statistics, as each is in a new database, looks large enough
-		// to Postgres to compile its queries, which takes longer than all of them do.
+		// Each statement is written to go by keys whatever its parameters are. Planning
+		// the first five of each on each connection costs as much as hundreds of moves.
+		"plan_cache_mode": "force_generic_plan",
+		// Where the planner knows nothing of a table yet it takes a statement of a few
+		// rows for a long one, and compiling it takes a thousand times as long.
 		"jit": "off",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
@@ -90,7 +94,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s.group = newGroup(pool, &s.recent)
+	s.group, s.endings = newGroup(pool, &s.recent), newGroup(pool, &s.recent)
 	return s, nil
 }
 
@@ -100,6 +104,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 // pool, waiting for the connections that are in use.
 func (s *Store) Close() {
 	s.group.close()
+	s.endings.close()
 	s.pool.Close()
 }
 

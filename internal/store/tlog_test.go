@@ -356,7 +356,7 @@ func TestASlowEndingIsNotPassedOver(t *testing.T) {
 	batch := &pgx.Batch{}
 	row := newRow(change)
 	batch.Queue(sqlCommitFirst, row.arguments(change.Events)...)
-	batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
+	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	l.must(tx.SendBatch(t.Context(), batch).Close())
 	l.disconnect(quick, l.now())
 	l.step()
