@@ -22,9 +22,16 @@ func eventKey(e *referee.Event) []byte {
 	return binary.BigEndian.AppendUint64(key, uint64(e.Time))
 }
 
+// isEventKey reports whether a key names an event that there can be. Compensations
+// are events of game 0.
+func isEventKey(key []byte) bool {
+	return len(key) == eventKeyBytes && isGameKey(key[:gameKeyBytes]) &&
+		binary.BigEndian.Uint32(key[gameKeyBytes:]) <= maxNumber && isTime(key[gameKeyBytes+4:])
+}
+
 // event returns the event that the page begins after, zero for the first page.
 func (p *page) event() (k referee.EventKey) {
-	if len(p.after) == eventKeyBytes {
+	if len(p.after) > 0 {
 		k.Match = p.match()
 		k.Game = int(binary.BigEndian.Uint16(p.after[matchKeyBytes:]))
 		k.Seq = int(binary.BigEndian.Uint32(p.after[gameKeyBytes:]))
@@ -49,7 +56,7 @@ func (a *auditService) ListInterventions(ctx context.Context, r *refereev1.ListI
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), eventKeyBytes); err != nil {
+	if err := p.open(r.GetPageToken(), isEventKey); err != nil {
 		return nil, err
 	}
 	out := &refereev1.ListInterventionsResponse{}
