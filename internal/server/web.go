@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,7 @@ type webServer struct {
 	http      *http.Server
 	inProcess *bufconn.Listener
 	client    *grpc.ClientConn
+	tls       *tls.Config // nil for none
 	log       *slog.Logger
 }
 
@@ -84,6 +86,11 @@ func (s *Server) ServeWeb(lis net.Listener, pages http.Handler) error {
 		mux.Handle("/", pages)
 	}
 	s.web.http.Handler = s.web.recovering(withSecurityHeaders(mux))
+	// Beneath TLS, so that who never shakes hands counts too.
+	lis = &limitedListener{Listener: lis, most: int64(s.limits.conns)}
+	if s.web.tls != nil {
+		lis = tls.NewListener(lis, s.web.tls)
+	}
 	if err := s.web.http.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
