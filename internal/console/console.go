@@ -13,8 +13,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -88,7 +90,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("GET /console/matches/{match}/live", c.stream(c.live))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, r, status.Error(codes.NotFound, "")) })
 	// Only sign-in and sign-out change anything; no other site may cause them.
-	return withPolicy(remembering(http.NewCrossOriginProtection().Handler(mux)))
+	return withPolicy(c.readable(remembering(http.NewCrossOriginProtection().Handler(mux))))
 }
 
 func withPolicy(next http.Handler) http.Handler {
@@ -97,6 +99,19 @@ func withPolicy(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// readable lets only requests through whose text the contract could take: what is
+// no UTF-8 names nothing.
+func (c *console) readable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.QueryUnescape(r.URL.RawQuery)
+		if err != nil || !utf8.ValidString(r.URL.Path+query+r.Header.Get(lastEventHeader)) {
+			c.fail(w, r, errNotFound)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
