@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -11,8 +12,12 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-// shownGames is how many games of a match are shown in full, the last ones.
-const shownGames = 30
+const (
+	// shownGames is how many games of a match are shown in full, the last ones.
+	shownGames = 30
+	// shownInterventions is how many interventions are shown, the last ones.
+	shownInterventions = 100
+)
 
 // matchPage is a match with its games.
 type matchPage struct {
@@ -21,10 +26,11 @@ type matchPage struct {
 	Left    int       // games before them
 	Live    bool
 	LiveURL string
-	// Interventions are what operators and the platform did to the match, oldest
-	// first.
-	Interventions []intervention
-	ExportURL     string
+	// Interventions are what operators and the platform did to the match, and what
+	// befell it, oldest first.
+	Interventions     []intervention
+	MoreInterventions bool // before them
+	ExportURL         string
 }
 
 // gameRow is a game of a match.
@@ -38,10 +44,15 @@ type gameRow struct {
 	Start, End *timestamppb.Timestamp
 }
 
-// intervention is an event that no player's action made.
+// intervention is something that no player's action did to a match.
 type intervention struct {
-	Event *refereev1.Event
-	Note  string
+	Kind      refereev1.EventKind
+	Time      *timestamppb.Timestamp
+	Game      uint32 // that it was done to; 0 for the match
+	By        string // name of a token; empty for the referee
+	Note      string
+	Confirmed bool // of a ruling: the foul stands
+	Made      bool // of a compensation: by a second operator
 }
 
 func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (view, error) {
@@ -69,6 +80,13 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 		}
 		page.add(number, answer.GetRecord())
 	}
+	done, err := c.audit.ListInterventions(ctx, &refereev1.ListInterventionsRequest{
+		Platform: match.GetPlatform(), MatchId: id, PageSize: shownInterventions,
+	})
+	if err != nil {
+		return view{}, err
+	}
+	page.intervene(done)
 	return view{template: "match", title: say.T("match.title", short(id)), body: page}, nil
 }
 
@@ -93,38 +111,51 @@ func (p *matchPage) add(number uint32, record *refereev1.GameRecord) {
 		Number: number, URL: gameURL(record.GetMatch().GetMatchId(), number),
 		Status: record.GetPosition().GetStatus(), Result: record.GetPosition().GetResult(), Settlement: record.GetPosition().GetSettlement(),
 	}
-	var of []intervention
 	for _, e := range record.GetEvents() {
 		switch e.GetKind() {
 		case refereev1.EventKind_EVENT_KIND_GAME_STARTED:
 			row.Start = e.GetEventTime()
 		case refereev1.EventKind_EVENT_KIND_GAME_ENDED:
 			row.End = e.GetEventTime()
+		case refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED, refereev1.EventKind_EVENT_KIND_DISCONNECTED:
+			p.Interventions = append(p.Interventions, intervention{
+				Kind: e.GetKind(), Time: e.GetEventTime(), Game: number, By: e.GetSubmittedBy(),
+			})
 		}
 		row.Plies = e.GetPly()
-		if i, ok := interventionOf(e); ok {
-			of = append(of, i)
-		}
-	}
-	for _, e := range record.GetCompensations() {
-		if i, ok := interventionOf(e); ok {
-			of = append(of, i)
-		}
 	}
 	p.Games = append(p.Games, row)
-	p.Interventions = append(of, p.Interventions...)
 }
 
-func interventionOf(e *refereev1.Event) (intervention, bool) {
-	switch e.GetKind() {
-	case refereev1.EventKind_EVENT_KIND_MATCH_VOIDED, refereev1.EventKind_EVENT_KIND_MATCH_ABANDONED:
-		return intervention{e, e.GetMatchLeft().GetNote()}, true
-	case refereev1.EventKind_EVENT_KIND_FOUL_RULED:
-		return intervention{e, e.GetFoulRuled().GetNote()}, true
-	case refereev1.EventKind_EVENT_KIND_COMPENSATION:
-		return intervention{e, e.GetCompensation().GetNote()}, true
-	case refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED, refereev1.EventKind_EVENT_KIND_DISCONNECTED:
-		return intervention{e, ""}, true
+// intervene adds what people did to what befell the games, and puts all in the
+// order of their times.
+func (p *matchPage) intervene(done *refereev1.ListInterventionsResponse) {
+	p.MoreInterventions = done.GetNextPageToken() != ""
+	for _, i := range done.GetInterventions() {
+		of := i.GetGame()
+		if i.GetKind() == refereev1.EventKind_EVENT_KIND_COMPENSATION {
+			of = i.GetCompensatedGame()
+		}
+		p.Interventions = append(p.Interventions, intervention{
+			Kind: i.GetKind(), Time: i.GetEventTime(), Game: of, By: i.GetSubmittedBy(), Note: i.GetNote(),
+			Confirmed: i.GetConfirmed(), Made: i.GetMade(),
+		})
 	}
-	return intervention{}, false
+	slices.SortStableFunc(p.Interventions, func(a, b intervention) int { return a.Time.AsTime().Compare(b.Time.AsTime()) })
+}
+
+// Verdict is the key of how a ruling or a compensation was decided, empty for
+// anything else.
+func (i intervention) Verdict() string {
+	switch {
+	case i.Kind == refereev1.EventKind_EVENT_KIND_FOUL_RULED && i.Confirmed:
+		return "match.confirmed"
+	case i.Kind == refereev1.EventKind_EVENT_KIND_FOUL_RULED:
+		return "match.waived"
+	case i.Kind == refereev1.EventKind_EVENT_KIND_COMPENSATION && i.Made:
+		return "match.made"
+	case i.Kind == refereev1.EventKind_EVENT_KIND_COMPENSATION:
+		return "match.proposed"
+	}
+	return ""
 }

@@ -50,6 +50,10 @@ func (a *auditService) ListInterventions(ctx context.Context, r *refereev1.ListI
 	if until != 0 && until <= from {
 		c.refuse("until_time", "must be after from_time")
 	}
+	var match referee.ID
+	if r.GetMatchId() != "" {
+		match = c.id("match_id", r.GetMatchId())
+	}
 	query := proto.CloneOf(r)
 	query.PageSize, query.PageToken = 0, ""
 	p := c.page(query, listScope("ListInterventions", caller), r.GetPageSize())
@@ -63,7 +67,7 @@ func (a *auditService) ListInterventions(ctx context.Context, r *refereev1.ListI
 	if caller.Platform != EveryPlatform && caller.Platform != platform {
 		return out, nil
 	}
-	found, err := a.history.ListInterventions(ctx, platform, kinds, from, until, p.event(), p.size+1)
+	found, err := a.history.ListInterventions(ctx, platform, match, kinds, from, until, p.event(), p.size+1)
 	if err != nil {
 		return nil, err
 	}
