@@ -141,7 +141,7 @@ func (e *export) list(ctx context.Context, filter referee.HistoryFilter, before 
 }
 
 func (e *export) read(ctx context.Context, id referee.ID, matches chan<- exportedMatch) error {
-	record, err := e.service.recordOf(ctx, id)
+	record, err := e.service.recordOf(ctx, id, e.service.records.ExportedRecord)
 	if err != nil {
 		return err
 	}

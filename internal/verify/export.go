@@ -114,6 +114,9 @@ func encode(g *exportedGame) []byte {
 // encoding/json does so for some of them only. A line that has none is returned
 // as it is.
 func PrintableJSON(line []byte) []byte {
+	if isPlain(line) {
+		return line
+	}
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
 	if utf8.Valid(line) && !bytes.ContainsFunc(line, hidden) {
 		return line
@@ -129,6 +132,17 @@ func PrintableJSON(line []byte) []byte {
 		}
 	}
 	return out
+}
+
+// isPlain reports whether a line has printable ASCII only, which is soon told and
+// nearly all lines are.
+func isPlain(line []byte) bool {
+	for _, b := range line {
+		if b < ' ' || b > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func exported(m *Match, g *Game) *exportedGame {
