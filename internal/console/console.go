@@ -1,4 +1,4 @@
-// Package console is the auditor's web pages: read-only, drawn by the server from
+// Package console is web pages for auditors, and for whoever plays: read-only, drawn by the server from
 // what the contract answers to the viewer's own token. It is a client like any
 // other, so that whoever may not see something by an RPC can't see it here.
 //
@@ -82,6 +82,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("POST /console/logout", c.logout)
 	mux.HandleFunc("GET /console/games", c.page(pageTimeout, c.games))
 	mux.HandleFunc("GET /console/matches", c.page(pageTimeout, c.matches))
+	mux.HandleFunc("GET /console/find", c.stream(c.find))
 	mux.HandleFunc("GET /console/matches/{match}", c.page(pageTimeout, c.matchPage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}", c.page(pageTimeout, c.gamePage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}/verification", c.page(verifyTimeout, c.verification))

@@ -26,6 +26,7 @@ type matchPage struct {
 	Left    int       // games before them
 	Live    bool
 	LiveURL string
+	Whole   bool // the viewer may read the history
 	// Interventions are what operators and the platform did to the match, and what
 	// befell it, oldest first.
 	Interventions     []intervention
@@ -63,31 +64,45 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 	}
 	match := got.GetMatch()
 	page := &matchPage{
-		Match: match, Live: match.GetEndTime() == nil,
+		Match: match, Live: match.GetEndTime() == nil, Whole: true,
 		ExportURL: matchURL(id) + "/export",
 	}
-	for number := match.GetGame(); number > 0; number-- {
+	err = c.recordedMatch(ctx, page)
+	if lacksScope(err) {
+		page.Whole = false
+		err = c.standingMatch(ctx, page)
+	}
+	if err != nil {
+		return view{}, err
+	}
+	return view{template: "match", title: say.T("match.title", short(id)), body: page}, nil
+}
+
+// recordedMatch fills a match's page from the records of its games.
+func (c *console) recordedMatch(ctx context.Context, page *matchPage) error {
+	id := page.Match.GetMatchId()
+	for number := page.Match.GetGame(); number > 0; number-- {
 		if len(page.Games) == shownGames {
 			page.Left = int(number)
 			break
 		}
 		answer, err := c.audit.GetGameRecord(ctx, &refereev1.GetGameRecordRequest{MatchId: id, Game: number})
 		if err != nil {
-			return view{}, err
+			return err
 		}
-		if number == match.GetGame() {
-			page.LiveURL = liveURL(id, number, answer.GetRecord().GetEvents())
+		if number == page.Match.GetGame() {
+			page.LiveURL = liveURL(id, number, lastSeq(answer.GetRecord().GetEvents()))
 		}
 		page.add(number, answer.GetRecord())
 	}
 	done, err := c.audit.ListInterventions(ctx, &refereev1.ListInterventionsRequest{
-		Platform: match.GetPlatform(), MatchId: id, PageSize: shownInterventions,
+		Platform: page.Match.GetPlatform(), MatchId: id, PageSize: shownInterventions,
 	})
 	if err != nil {
-		return view{}, err
+		return err
 	}
 	page.intervene(done)
-	return view{template: "match", title: say.T("match.title", short(id)), body: page}, nil
+	return nil
 }
 
 func matchURL(id string) string { return root + "matches/" + id }
@@ -96,13 +111,16 @@ func gameURL(id string, game uint32) string {
 	return matchURL(id) + "/games/" + strconv.FormatUint(uint64(game), 10)
 }
 
-// liveURL is where a page is told of what comes after the events that it shows.
-func liveURL(id string, game uint32, events []*refereev1.Event) string {
-	seq := uint32(0)
-	if len(events) > 0 {
-		seq = events[len(events)-1].GetSeq()
-	}
+// liveURL is where a page is told of what comes after the last event that it shows.
+func liveURL(id string, game, seq uint32) string {
 	return fmt.Sprintf("%s/live?game=%d&seq=%d", matchURL(id), game, seq)
+}
+
+func lastSeq(events []*refereev1.Event) uint32 {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].GetSeq()
 }
 
 // add adds a game that came before those there are.
