@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,16 +15,16 @@ const (
 	looseBytes = 64 << 10
 )
 
-var (
+const (
 	// The count of entries is that of the index's last building or vacuuming. An
 	// index that is not valid is what a packing left that was broken off.
-	sqlLoosePartitions = fmt.Sprintf(`
+	sqlLoosePartitions = `
 SELECT t.relname::text FROM pg_class t
 JOIN pg_index i ON i.indrelid = t.oid AND i.indisprimary JOIN pg_class x ON x.oid = i.indexrelid
 WHERE t.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::regclass)
-	AND t.relkind = 'r' AND t.relname = ANY ($1) AND (pg_relation_size(x.oid) > %d + %d * greatest(x.reltuples, 0)
+	AND t.relkind = 'r' AND t.relname = ANY ($1) AND (pg_relation_size(x.oid) > $2 + $3 * greatest(x.reltuples, 0)::bigint
 		OR EXISTS (SELECT FROM pg_index b WHERE b.indrelid = t.oid AND NOT b.indisvalid))
-ORDER BY t.relname`, looseBytes, packedEntryBytes)
+ORDER BY t.relname`
 	sqlBrokenIndexes = `
 SELECT i.indexrelid::regclass::text FROM pg_index i WHERE i.indrelid = $1::regclass AND NOT i.indisvalid`
 )
@@ -50,7 +49,7 @@ func (s *Store) PackPartitions(ctx context.Context) (packed []string, err error)
 			closed = append(closed, p.Name)
 		}
 	}
-	rows, err := s.pool.Query(ctx, sqlLoosePartitions, closed)
+	rows, err := s.pool.Query(ctx, sqlLoosePartitions, closed, looseBytes, packedEntryBytes)
 	if err != nil {
 		return nil, wrap("find loose partitions", err)
 	}
