@@ -50,9 +50,12 @@ var roleStatements = []string{
 		ON games TO referee_auditor`,
 
 	// Whoever may log in could otherwise fill the disk with tables and large objects
-	// of his own. The second needs a superuser: from another role it is a warning.
-	`DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, referee_reader', current_database()); END $$`,
-	`REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC, referee_reader`,
+	// of his own. The latter are the superuser's to take away.
+	`DO $$ BEGIN
+	EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, referee_reader', current_database());
+	IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+		REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC, referee_reader;
+	END IF; END $$`,
 
 	// The functions are those that the views are written with: they read nothing.
 	`REVOKE ALL ON ALL TABLES IN SCHEMA audit FROM PUBLIC, referee_reader`,
