@@ -162,18 +162,10 @@ func (p *matchPage) intervene(done *refereev1.ListInterventionsResponse) {
 	slices.SortStableFunc(p.Interventions, func(a, b intervention) int { return a.Time.AsTime().Compare(b.Time.AsTime()) })
 }
 
-// Verdict is the key of how a ruling or a compensation was decided, empty for
-// anything else.
-func (i intervention) Verdict() string {
-	switch {
-	case i.Kind == refereev1.EventKind_EVENT_KIND_FOUL_RULED && i.Confirmed:
-		return "match.confirmed"
-	case i.Kind == refereev1.EventKind_EVENT_KIND_FOUL_RULED:
-		return "match.waived"
-	case i.Kind == refereev1.EventKind_EVENT_KIND_COMPENSATION && i.Made:
-		return "match.made"
-	case i.Kind == refereev1.EventKind_EVENT_KIND_COMPENSATION:
-		return "match.proposed"
-	}
-	return ""
+// Ruling reports whether somebody ruled on a foul.
+func (i intervention) Ruling() bool { return i.Kind == refereev1.EventKind_EVENT_KIND_FOUL_RULED }
+
+// Compensation reports whether a settlement was to be reversed.
+func (i intervention) Compensation() bool {
+	return i.Kind == refereev1.EventKind_EVENT_KIND_COMPENSATION
 }
