@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -100,7 +99,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	}
 	a.serve(server.Config{
 		Referee: referee.New(opened, presets, keys, opened.Now), History: opened, Records: opened, Ready: a.ready,
-		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server("h2"),
+		Versions: opened.Versions, Log: tlog.NewLog(opened), LogKeys: public, Access: access, TLS: certificates.server("h2"), WebTLS: certificates.server("http/1.1"),
 		Conns: config.MaxConns, PlatformRate: float64(config.PlatformRate), Metrics: config.Metrics,
 		Reflection: config.Reflection, Logger: logger,
 	}, keys, tlog.NewSequencer(opened, logKey))
@@ -158,9 +157,6 @@ func (a *App) serve(config server.Config, keys deal.Keyring, sequencer *tlog.Seq
 		var pages http.Handler
 		if a.config.Console {
 			pages = console.New(console.Config{Contract: a.server.InProcess(), Keys: keys, Logger: a.logger})
-		}
-		if config.TLS != nil {
-			a.web = tls.NewListener(a.web, a.certificates.server("http/1.1"))
 		}
 		a.serving.Go(func() { a.served <- a.server.ServeWeb(a.web, pages) })
 	}

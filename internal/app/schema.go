@@ -46,27 +46,40 @@ type Partitions struct {
 	Ahead int
 	// DetachBefore, if not zero, is the first month that stays.
 	DetachBefore time.Time
+	// Pack builds the indexes of months that are over anew.
+	Pack bool
 }
 
-// KeepPartitions makes and detaches months of the log as asked and returns all of
-// them as they are then, and the names of those that it detached. Errors:
-// store.ErrMonthsAhead, store.ErrRecent, *store.LiveMatchesError.
-func KeepPartitions(ctx context.Context, url string, p Partitions) (list []store.Partition, detached []string, err error) {
+// Kept is what came of Partitions.
+type Kept struct {
+	Months           []store.Partition // all, as they are then
+	Detached, Packed []string          // names of tables
+}
+
+// KeepPartitions makes, detaches and packs months of the log as asked. Of an error
+// what came before it is done. Errors: store.ErrMonthsAhead, store.ErrRecent,
+// *store.LiveMatchesError.
+func KeepPartitions(ctx context.Context, url string, p Partitions) (kept Kept, err error) {
 	opened, err := store.Open(ctx, store.Config{URL: url, MaxConns: 2})
 	if err != nil {
-		return nil, nil, err
+		return kept, err
 	}
 	defer opened.Close()
 	if p.Ahead != 0 {
 		if _, err := opened.EnsurePartitionsAhead(ctx, p.Ahead); err != nil {
-			return nil, nil, err
+			return kept, err
 		}
 	}
 	if !p.DetachBefore.IsZero() {
-		if detached, err = opened.DetachPartitions(ctx, p.DetachBefore); err != nil {
-			return nil, detached, err
+		if kept.Detached, err = opened.DetachPartitions(ctx, p.DetachBefore); err != nil {
+			return kept, err
 		}
 	}
-	list, err = opened.Partitions(ctx)
-	return list, detached, err
+	if p.Pack {
+		if kept.Packed, err = opened.PackPartitions(ctx); err != nil {
+			return kept, err
+		}
+	}
+	kept.Months, err = opened.Partitions(ctx)
+	return kept, err
 }

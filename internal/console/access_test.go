@@ -2,11 +2,13 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,7 +33,7 @@ func TestSigningIn(t *testing.T) {
 		token, says string
 	}{
 		{"", "not known"}, {"nonsense", "not known"}, {strings.Repeat("x", 2701), "not known"}, {"two words", "not known"},
-		{"line\r\nbreak", "not known"}, {h.tokens["arcade"], "lacks the scope"}, {h.tokens["operator"], "lacks the scope"},
+		{"line\r\nbreak", "not known"},
 	} {
 		code, body := v.post("/console/login", url.Values{"token": {c.token}})
 		if code != http.StatusForbidden || !strings.Contains(body, c.says) {
@@ -95,6 +97,48 @@ func TestForbiddenMatch(t *testing.T) {
 		"/console/matches/" + foreign.id + "/games/x", "/console/matches/" + foreign.id + "/games/1?ply=-1", "/console/assets/nothing.js", "/console/assets/"} {
 		if code := v.code(path); code != http.StatusNotFound {
 			t.Errorf("%s is answered with %d", path, code)
+		}
+	}
+}
+
+// TestUnreadableAddresses: what is no UTF-8 is not found, whether in a path, in a
+// field or in the name of a message, and is no fault of the server's.
+func TestUnreadableAddresses(t *testing.T) {
+	h := newHouse(t)
+	table := h.sit("arcade", "7club-standard", "player-1", "player-2")
+	v := h.signedIn("auditor")
+	for _, path := range []string{"/console/matches/%ff", "/console/games?player_id=%ff", "/console/games?page=%c3%28",
+		"/console/matches/" + table.id + "/games/1?lang=%ff", "/console/games?%zz=1"} {
+		if code := v.code(path); code != http.StatusNotFound {
+			t.Errorf("%s is answered with %d", path, code)
+		}
+	}
+	response, _ := v.do(http.MethodGet, "/console/matches/"+table.id+"/live?game=1&seq=1", nil, http.Header{"Last-Event-Id": {"\xff"}})
+	if response.code != http.StatusNotFound {
+		t.Errorf("a message of no name is answered with %d", response.code)
+	}
+	if strings.Contains(h.logged.String(), "level=ERROR") {
+		t.Errorf("the log has errors: %s", h.logged)
+	}
+}
+
+// TestTheLanguageLinkStays: wherever a reader was led, the link to the other
+// language leads to no other site.
+func TestTheLanguageLinkStays(t *testing.T) {
+	h := newHouse(t)
+	link := regexp.MustCompile(`class="language" href="([^"]*)"`)
+	for _, path := range []string{"/%2Fevil.example", "/%2F%2Fevil.example/%3Fx", "/%5Cevil.example", "/console/games?player_id=//evil.example"} {
+		_, body := h.signedIn("auditor").do(http.MethodGet, path, nil, nil)
+		found := link.FindStringSubmatch(body)
+		if found == nil {
+			t.Fatalf("%s: there is no link", path)
+		}
+		here, err := url.Parse(h.url + path)
+		must(t, err)
+		there, err := here.Parse(html.UnescapeString(found[1]))
+		must(t, err)
+		if there.Host != here.Host || there.EscapedPath() != here.EscapedPath() || there.Query().Get("lang") != "zh-Hant" {
+			t.Errorf("%s: the link %q leads to %s", path, found[1], there)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (b *browser) open(path string) {
 func (b *browser) signIn(token string) {
 	b.t.Helper()
 	b.open("/console/login")
-	b.run(chromedp.SendKeys("input[name=token]", token), chromedp.Click("form .primary"), chromedp.WaitVisible(".tabs"))
+	b.run(chromedp.SendKeys("input[name=token]", token), chromedp.Click("form .primary"), chromedp.WaitVisible(".tabs, form[action='/console/find']"))
 }
 
 // text is the visible text of what a selector finds.
@@ -184,10 +184,20 @@ func TestPagesFit(t *testing.T) {
 				b.open(page.path)
 				b.fits(page.name, screen.name, language, screen.width)
 			}
-			b.run(chromedp.Click(".top form button"), chromedp.WaitVisible("input[name=token]"))
+			b.signOut()
+			b.signIn(h.tokens["player"])
+			b.fits("find", screen.name, language, screen.width)
+			b.open("/console/matches/" + live.id + "/games/1")
+			b.fits("game-player", screen.name, language, screen.width)
+			b.signOut()
 		}
 	}
 	b.fine()
+}
+
+func (b *browser) signOut() {
+	b.t.Helper()
+	b.run(chromedp.Click(".top form button"), chromedp.WaitVisible("input[name=token]"))
 }
 
 // thought is how long a player thinks: not at all, unless pictures are wanted of

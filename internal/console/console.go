@@ -1,4 +1,4 @@
-// Package console is the auditor's web pages: read-only, drawn by the server from
+// Package console is web pages for auditors, and for whoever plays: read-only, drawn by the server from
 // what the contract answers to the viewer's own token. It is a client like any
 // other, so that whoever may not see something by an RPC can't see it here.
 //
@@ -13,8 +13,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -80,6 +82,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("POST /console/logout", c.logout)
 	mux.HandleFunc("GET /console/games", c.page(pageTimeout, c.games))
 	mux.HandleFunc("GET /console/matches", c.page(pageTimeout, c.matches))
+	mux.HandleFunc("GET /console/find", c.stream(c.find))
 	mux.HandleFunc("GET /console/matches/{match}", c.page(pageTimeout, c.matchPage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}", c.page(pageTimeout, c.gamePage))
 	mux.HandleFunc("GET /console/matches/{match}/games/{game}/verification", c.page(verifyTimeout, c.verification))
@@ -88,7 +91,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("GET /console/matches/{match}/live", c.stream(c.live))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, r, status.Error(codes.NotFound, "")) })
 	// Only sign-in and sign-out change anything; no other site may cause them.
-	return withPolicy(remembering(http.NewCrossOriginProtection().Handler(mux)))
+	return withPolicy(c.readable(remembering(http.NewCrossOriginProtection().Handler(mux))))
 }
 
 func withPolicy(next http.Handler) http.Handler {
@@ -97,6 +100,19 @@ func withPolicy(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// readable lets only requests through whose text the contract could take: what is
+// no UTF-8 names nothing.
+func (c *console) readable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.QueryUnescape(r.URL.RawQuery)
+		if err != nil || !utf8.ValidString(r.URL.Path+query+r.Header.Get(lastEventHeader)) {
+			c.fail(w, r, errNotFound)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -25,6 +25,8 @@ type gamePage struct {
 	Latest   bool
 	Live     bool
 	LiveURL  string
+	Whole    bool // the viewer may read the history
+	HasBegun bool
 	Started  *timestamppb.Timestamp
 	Ended    *timestamppb.Timestamp
 	Now      *timestamppb.Timestamp // database time of the answer
@@ -158,6 +160,10 @@ func (c *console) gamePage(ctx context.Context, r *http.Request, say words) (vie
 	whole, err := c.audit.GetGameRecord(ctx, &refereev1.GetGameRecordRequest{
 		MatchId: wanted.match, Game: wanted.game, ViewerSeat: wanted.viewer,
 	})
+	if lacksScope(err) {
+		p, err := c.standingGame(ctx, wanted)
+		return view{template: "game", title: say.T("game.title", wanted.game, short(wanted.match)), body: p}, err
+	}
 	if err != nil {
 		return view{}, err
 	}
@@ -205,13 +211,14 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 		p.Viewer = int(*wanted.viewer)
 	}
 	if p.Live {
-		p.LiveURL = liveURL(wanted.match, wanted.game, record.GetEvents())
+		p.LiveURL = liveURL(wanted.match, wanted.game, lastSeq(record.GetEvents()))
 	}
 	p.steps(wanted)
 	p.viewers(wanted)
 	thinking := thinkTimes(record.GetEvents())
 	p.moves(wanted, record.GetEvents(), thinking, game.GetDarkChess().GetSeatColours())
 	p.Board = drawBoard(position, plyEvent(record.GetEvents(), shown))
+	p.Whole, p.HasBegun = true, p.Started != nil
 	p.seats(position, record.GetRuleset().GetClock())
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
 	p.Clock = newClockChart(record, shown)

@@ -119,6 +119,7 @@ func (h *house) tokenFile() string {
 	var list []server.Token
 	for _, t := range []server.Token{
 		{Name: "arcade", Platform: "arcade", Scopes: []string{server.ScopePlay}},
+		{Name: "player", Platform: "arcade", Scopes: []string{server.ScopePlay}, Player: "player-1"},
 		{Name: "rival", Platform: "rival", Scopes: []string{server.ScopePlay}},
 		{Name: "auditor", Platform: "arcade", Scopes: []string{server.ScopeAudit}},
 		{Name: "regulator", Platform: server.EveryPlatform, Scopes: []string{server.ScopeAudit}},

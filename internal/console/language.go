@@ -115,9 +115,10 @@ func primary(tag string) string {
 	return first
 }
 
-// withQuery returns a URL's path and query with one parameter set.
+// withQuery returns a query with one parameter set, as a link that stays on the
+// page it is on: what stands in the path can't lead it anywhere.
 func withQuery(u *url.URL, name, value string) string {
 	query := u.Query()
 	query.Set(name, value)
-	return u.Path + "?" + query.Encode()
+	return "?" + query.Encode()
 }

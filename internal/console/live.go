@@ -10,6 +10,9 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 )
 
+// lastEventHeader is in which a browser that comes back names the message before.
+const lastEventHeader = "Last-Event-ID"
+
 // live tells a page by server-sent events that its match has changed; what has
 // changed, the page asks for as it did at first. The address names the last event
 // that the page shows, and events up to that are passed over; a browser that comes
@@ -18,7 +21,7 @@ func (c *console) live(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	game, _ := strconv.ParseUint(r.URL.Query().Get("game"), 10, 15)
 	seq, _ := strconv.ParseUint(r.URL.Query().Get("seq"), 10, 31)
 	stream, err := c.match.WatchMatch(ctx, &refereev1.WatchMatchRequest{
-		MatchId: r.PathValue("match"), ResumeToken: r.Header.Get("Last-Event-ID"),
+		MatchId: r.PathValue("match"), ResumeToken: r.Header.Get(lastEventHeader),
 	})
 	if err != nil {
 		return err

@@ -74,6 +74,9 @@ func (c *console) games(ctx context.Context, r *http.Request, say words) (view, 
 	next := ""
 	if s.Problem == "" {
 		answer, err := c.audit.ListGames(ctx, request)
+		if lacksScope(err) {
+			return findPage(say), nil
+		}
 		if err := s.refused(err); err != nil {
 			return view{}, err
 		}
@@ -96,6 +99,9 @@ func (c *console) matches(ctx context.Context, r *http.Request, say words) (view
 	next := ""
 	if s.Problem == "" {
 		answer, err := c.audit.ListMatches(ctx, request)
+		if lacksScope(err) {
+			return findPage(say), nil
+		}
 		if err := s.refused(err); err != nil {
 			return view{}, err
 		}

@@ -76,7 +76,8 @@ type Oversight interface {
 	// Exposures returns how many games were incomplete, by platform and terms.
 	Exposures(ctx context.Context, platform string, at clock.Time) ([]Exposure, error)
 	// ListInterventions returns interventions of some kinds at [from, until), 0
-	// for no bound, newest first, from the one after before on.
-	ListInterventions(ctx context.Context, platform string, kinds []EventKind, from, until clock.Time,
+	// for no bound, of one match unless that is zero, newest first, from the one
+	// after before on.
+	ListInterventions(ctx context.Context, platform string, match ID, kinds []EventKind, from, until clock.Time,
 		before EventKey, limit int) ([]Intervention, error)
 }

@@ -146,4 +146,7 @@ type Records interface {
 	// Record returns everything about a match, all read at one instant;
 	// ErrNotFound if there is no such match.
 	Record(ctx context.Context, id ID) (*Record, error)
+	// ExportedRecord is Record without the match's State, its Participants, Index
+	// and Contradicted, which no export holds.
+	ExportedRecord(ctx context.Context, id ID) (*Record, error)
 }

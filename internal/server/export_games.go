@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 
 	"referee.example/internal/referee"
@@ -44,7 +45,7 @@ func (a *auditService) ExportGames(r *refereev1.ExportGamesRequest, stream grpc.
 	if err := c.err(); err != nil {
 		return err
 	}
-	if err := e.page.open(r.GetResumeToken(), gameKeyBytes); err != nil {
+	if err := e.page.open(r.GetResumeToken(), isExportKey); err != nil {
 		return err
 	}
 	e.after = e.page.game()
@@ -140,7 +141,7 @@ func (e *export) list(ctx context.Context, filter referee.HistoryFilter, before 
 }
 
 func (e *export) read(ctx context.Context, id referee.ID, matches chan<- exportedMatch) error {
-	record, err := e.service.recordOf(ctx, id)
+	record, err := e.service.recordOf(ctx, id, e.service.records.ExportedRecord)
 	if err != nil {
 		return err
 	}
@@ -161,6 +162,10 @@ func (e *export) read(ctx context.Context, id referee.ID, matches chan<- exporte
 // lastOfMatch is the number under which a resume token counts the log of
 // compensations, which comes after the games.
 const lastOfMatch = math.MaxUint16
+
+func isExportKey(key []byte) bool {
+	return isGameKey(key) || len(key) == gameKeyBytes && binary.BigEndian.Uint16(key[matchKeyBytes:]) == lastOfMatch
+}
 
 // write writes the games of a match that come after the last one written.
 func (e *export) write(m exportedMatch) error {

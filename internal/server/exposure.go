@@ -20,10 +20,14 @@ func exposureKey(k referee.GameKey, at clock.Time) []byte {
 	return binary.BigEndian.AppendUint64(gameKey(k), uint64(at))
 }
 
+func isExposureKey(key []byte) bool {
+	return len(key) == exposureKeyBytes && isGameKey(key[:gameKeyBytes]) && isTime(key[gameKeyBytes:])
+}
+
 // exposed returns the game that the page begins after and the instant of the
 // list: for the first page none, and the instant that is given.
 func (p *page) exposed(at clock.Time) (k referee.GameKey, of clock.Time) {
-	if len(p.after) != exposureKeyBytes {
+	if len(p.after) == 0 {
 		return k, at
 	}
 	k.Match = p.match()
@@ -52,7 +56,7 @@ func (a *auditService) ListExposure(ctx context.Context, r *refereev1.ListExposu
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), exposureKeyBytes); err != nil {
+	if err := p.open(r.GetPageToken(), isExposureKey); err != nil {
 		return nil, err
 	}
 	before, at := p.exposed(at)

@@ -81,7 +81,7 @@ func (a *auditService) ListMatches(ctx context.Context, r *refereev1.ListMatches
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), matchKeyBytes); err != nil {
+	if err := p.open(r.GetPageToken(), isMatchKey); err != nil {
 		return nil, err
 	}
 	out := &refereev1.ListMatchesResponse{}
@@ -118,7 +118,7 @@ func (a *auditService) ListGames(ctx context.Context, r *refereev1.ListGamesRequ
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), gameKeyBytes); err != nil {
+	if err := p.open(r.GetPageToken(), isGameKey); err != nil {
 		return nil, err
 	}
 	out := &refereev1.ListGamesResponse{}

@@ -22,9 +22,16 @@ func eventKey(e *referee.Event) []byte {
 	return binary.BigEndian.AppendUint64(key, uint64(e.Time))
 }
 
+// isEventKey reports whether a key names an event that there can be. Compensations
+// are events of game 0.
+func isEventKey(key []byte) bool {
+	return len(key) == eventKeyBytes && isGameKey(key[:gameKeyBytes]) &&
+		binary.BigEndian.Uint32(key[gameKeyBytes:]) <= maxNumber && isTime(key[gameKeyBytes+4:])
+}
+
 // event returns the event that the page begins after, zero for the first page.
 func (p *page) event() (k referee.EventKey) {
-	if len(p.after) == eventKeyBytes {
+	if len(p.after) > 0 {
 		k.Match = p.match()
 		k.Game = int(binary.BigEndian.Uint16(p.after[matchKeyBytes:]))
 		k.Seq = int(binary.BigEndian.Uint32(p.after[gameKeyBytes:]))
@@ -43,20 +50,24 @@ func (a *auditService) ListInterventions(ctx context.Context, r *refereev1.ListI
 	if until != 0 && until <= from {
 		c.refuse("until_time", "must be after from_time")
 	}
+	var match referee.ID
+	if r.GetMatchId() != "" {
+		match = c.id("match_id", r.GetMatchId())
+	}
 	query := proto.CloneOf(r)
 	query.PageSize, query.PageToken = 0, ""
 	p := c.page(query, listScope("ListInterventions", caller), r.GetPageSize())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), eventKeyBytes); err != nil {
+	if err := p.open(r.GetPageToken(), isEventKey); err != nil {
 		return nil, err
 	}
 	out := &refereev1.ListInterventionsResponse{}
 	if caller.Platform != EveryPlatform && caller.Platform != platform {
 		return out, nil
 	}
-	found, err := a.history.ListInterventions(ctx, platform, kinds, from, until, p.event(), p.size+1)
+	found, err := a.history.ListInterventions(ctx, platform, match, kinds, from, until, p.event(), p.size+1)
 	if err != nil {
 		return nil, err
 	}

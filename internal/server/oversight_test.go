@@ -166,6 +166,10 @@ func TestInterventionsTellWhoAndWhy(t *testing.T) {
 		"a platform":    {"auditor", &refereev1.ListInterventionsRequest{Platform: "east"}, want},
 		"an empty one":  {"auditor", &refereev1.ListInterventionsRequest{Platform: "west"}, nil},
 		"a foreign one": {"east/auditor", &refereev1.ListInterventionsRequest{Platform: "west"}, nil},
+		"one match":     {"east/auditor", &refereev1.ListInterventionsRequest{MatchId: voided.id}, want[1:2]},
+		"of all":        {"auditor", &refereev1.ListInterventionsRequest{MatchId: ruled.id}, want[2:]},
+		"another's":     {"auditor", &refereev1.ListInterventionsRequest{Platform: "west", MatchId: voided.id}, nil},
+		"absent":        {"auditor", &refereev1.ListInterventionsRequest{MatchId: r.id()}, nil},
 	} {
 		if got := r.interventions(list.as, 2, list.request); !slices.EqualFunc(got, list.want, func(a, b *refereev1.Intervention) bool { return proto.Equal(a, b) }) {
 			t.Errorf("%s: %v", name, got)

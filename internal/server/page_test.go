@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/base64"
 	"testing"
 
 	"referee.example/internal/referee"
@@ -11,7 +12,7 @@ import (
 func openPage(query *refereev1.ListGamesRequest, scope, token string) (page, error) {
 	var c check
 	p := c.page(query, scope, 0)
-	return p, p.open(token, gameKeyBytes)
+	return p, p.open(token, isGameKey)
 }
 
 func TestPageTokensBelongToTheirQuery(t *testing.T) {
@@ -63,7 +64,7 @@ func FuzzPageToken(f *testing.F) {
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
 		opened := p
-		if err := opened.open(token, gameKeyBytes); err != nil {
+		if err := opened.open(token, isGameKey); err != nil {
 			if statusReason(err) != "INVALID_PAGE_TOKEN" {
 				t.Fatal(err)
 			}
@@ -107,4 +108,50 @@ func FuzzID(f *testing.F) {
 			t.Fatalf("%q was refused", text)
 		}
 	})
+}
+
+// TestAlteredPageTokens changes a bit of every byte of each list's tokens, and makes
+// tokens up whose keys no list can have written, as whoever reads this code can.
+func TestAlteredPageTokens(t *testing.T) {
+	game := referee.GameKey{Match: referee.ID{1, 2, 3}, Game: 3}
+	event := &referee.Event{Match: game.Match, Game: 3, Seq: 9, Time: 1_700_000_000_000_000}
+	last := bytes.Repeat([]byte{0xff}, eventKeyBytes)
+	for _, list := range []struct {
+		name  string
+		valid func([]byte) bool
+		key   []byte
+		wrong [][]byte
+	}{
+		{"matches", isMatchKey, matchKey(game.Match), [][]byte{last[:15], last[:17]}},
+		{"games", isGameKey, gameKey(game), [][]byte{last[:gameKeyBytes], last[:matchKeyBytes]}},
+		{"exported", isExportKey, gameKey(referee.GameKey{Match: game.Match, Game: lastOfMatch}),
+			[][]byte{append(last[:matchKeyBytes:matchKeyBytes], 0xff, 0xfe)}},
+		{"exposure", isExposureKey, exposureKey(game, event.Time), [][]byte{
+			last[:exposureKeyBytes], exposureKey(game, -1), exposureKey(game, 0), exposureKey(game, latestTime+1),
+			exposureKey(referee.GameKey{Game: maxGame + 1}, event.Time)}},
+		{"interventions", isEventKey, eventKey(event), [][]byte{last,
+			eventKey(&referee.Event{Match: game.Match, Game: 3, Seq: maxNumber + 1, Time: event.Time}),
+			eventKey(&referee.Event{Match: game.Match, Game: 3, Seq: 9, Time: latestTime + 1})}},
+	} {
+		var c check
+		p := c.page(&refereev1.ListGamesRequest{}, list.name, 0)
+		token := p.next(list.key)
+		if opened := p; opened.open(token, list.valid) != nil || !bytes.Equal(opened.after, list.key) {
+			t.Errorf("%s: %s is not read", list.name, token)
+		}
+		content, err := base64.RawURLEncoding.DecodeString(token)
+		must(t, err)
+		for i := range content {
+			altered := bytes.Clone(content)
+			altered[i] ^= 1
+			if opened := p; opened.open(base64.RawURLEncoding.EncodeToString(altered), list.valid) == nil {
+				t.Errorf("%s: byte %d was altered, and the token is taken", list.name, i)
+			}
+		}
+		for _, key := range list.wrong {
+			if opened := p; statusReason(opened.open(p.next(key), list.valid)) != "INVALID_PAGE_TOKEN" {
+				t.Errorf("%s: a token for the key %x is taken", list.name, key)
+			}
+		}
+	}
 }

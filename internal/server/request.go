@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -221,6 +222,16 @@ func (c *check) time(field string, value *timestamppb.Timestamp) clock.Time {
 		return 0
 	}
 	return clock.Time(max(1, value.AsTime().Add(time.Microsecond-1).UnixMicro()))
+}
+
+// latestTime is the last instant that the contract and the database both can tell,
+// the end of the year 9999.
+const latestTime = clock.Time(253_402_300_799_999_999)
+
+// isTime reports whether a token's 8 bytes are an instant that there can be.
+func isTime(b []byte) bool {
+	at := clock.Time(binary.BigEndian.Uint64(b))
+	return at > 0 && at <= latestTime
 }
 
 // numbered is a request that changes a game and expects an event's number.

@@ -16,7 +16,7 @@ func (s *rulesService) ListRulesets(_ context.Context, r *refereev1.ListRulesets
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := p.open(r.GetPageToken(), 0); err != nil {
+	if err := p.open(r.GetPageToken(), func([]byte) bool { return true }); err != nil {
 		return nil, err
 	}
 	ids := s.referee.Presets().IDs()

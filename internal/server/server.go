@@ -39,7 +39,7 @@ const (
 	maxResponseBytes = 16 << 20 // the longest answer is ten complete games
 	maxStreams       = 1000     // a connection
 	maxHeaderBytes   = 16 << 10
-	maxConnections   = 20_000  // a replica; further ones are closed as they come
+	maxConnections   = 20_000  // a port; further ones are closed as they come
 	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
 
 	handshakeTimeout = 10 * time.Second // TLS and HTTP/2 together
@@ -53,7 +53,7 @@ const (
 	leastPing      = 10 * time.Second // clients may ping so often
 )
 
-// Config is what a server needs. Every field but TLS, LogKeys, PlatformRate, Metrics
+// Config is what a server needs. Every field but TLS, WebTLS, LogKeys, PlatformRate, Metrics
 // and Reflection is required.
 type Config struct {
 	Referee *referee.Referee
@@ -68,8 +68,8 @@ type Config struct {
 	// for a while. None leaves its signatures unchecked.
 	LogKeys []note.Verifier
 	Access  *Access // who may call, until SetAccess
-	// TLS is the gRPC port's; nil for none.
-	TLS *tls.Config
+	// TLS is the gRPC port's, WebTLS the HTTP port's; nil for none.
+	TLS, WebTLS *tls.Config
 	// Metrics answers /metrics on the HTTP port, without a token; nil for none.
 	Metrics http.Handler
 	// Conns is the size of the pool that Referee, History and Records share.
@@ -91,14 +91,13 @@ type limits struct {
 	calls     int // at work
 	streams   int // open
 	conns     int // open
-	webConns  int // open at the HTTP port
 	handshake time.Duration
 }
 
 var standardLimits = limits{
 	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
 	streamAge: streamAge, watches: 10_000, calls: standardCalls(), streams: 20_000, conns: maxConnections,
-	webConns: maxWebConnections, handshake: handshakeTimeout,
+	handshake: handshakeTimeout,
 }
 
 // Server is the gRPC server of one replica, and its HTTP server.
@@ -154,7 +153,8 @@ func newServer(c Config, l limits) *Server {
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 	)
-	s.web = newWebServer(s.newGRPC(), c.Logger, l.webConns)
+	s.web = newWebServer(s.newGRPC(), c.Logger)
+	s.web.tls = c.WebTLS
 	s.setHealth(false)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if c.Reflection {

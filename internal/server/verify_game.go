@@ -18,7 +18,7 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	record, err := a.recordOf(ctx, id)
+	record, err := a.recordOf(ctx, id, a.records.Record)
 	var unreadable *referee.UnreadableError
 	if errors.As(err, &unreadable) {
 		return a.unreadable(ctx, id, unreadable)
@@ -67,9 +67,9 @@ func (a *auditService) unreadable(ctx context.Context, id referee.ID, found *ref
 	}, err
 }
 
-// recordOf returns the record of a match that the caller may see.
-func (a *auditService) recordOf(ctx context.Context, id referee.ID) (*referee.Record, error) {
-	record, err := a.records.Record(ctx, id)
+// recordOf reads the record of a match, if the caller may see it.
+func (a *auditService) recordOf(ctx context.Context, id referee.ID, read func(context.Context, referee.ID) (*referee.Record, error)) (*referee.Record, error) {
+	record, err := read(ctx, id)
 	if errors.Is(err, referee.ErrNotFound) {
 		return nil, notFound()
 	}

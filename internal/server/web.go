@@ -2,12 +2,12 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,8 +23,6 @@ const (
 	requestTimeout = 10 * time.Second // to be read
 	answerTimeout  = 30 * time.Second // to be made and written
 	idleTimeout    = 2 * time.Minute
-	// maxWebConnections a replica; further ones are closed as they come.
-	maxWebConnections = 5_000
 )
 
 // inProcessBuffer is what a client within the process may have sent unread.
@@ -39,15 +37,16 @@ type webServer struct {
 	http      *http.Server
 	inProcess *bufconn.Listener
 	client    *grpc.ClientConn
+	tls       *tls.Config // nil for none
 	log       *slog.Logger
 }
 
-func newWebServer(g *grpc.Server, log *slog.Logger, most int) *webServer {
+func newWebServer(g *grpc.Server, log *slog.Logger) *webServer {
 	w := &webServer{grpc: g, rpc: newRPCHandler(g), inProcess: bufconn.Listen(inProcessBuffer), log: log}
 	w.http = &http.Server{
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ConnState: closeBeyond(int64(most)),
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	client, err := grpc.NewClient("passthrough:in-process",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -58,23 +57,6 @@ func newWebServer(g *grpc.Server, log *slog.Logger, most int) *webServer {
 	}
 	w.client = client
 	return w
-}
-
-// closeBeyond closes connections beyond a number as they come. It counts by their
-// states, since http.Server must see TLS connections as what they are.
-func closeBeyond(most int64) func(net.Conn, http.ConnState) {
-	var open atomic.Int64
-	return func(conn net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			if open.Add(1) > most {
-				_ = conn.Close() // it becomes StateClosed
-				countShedConnection()
-			}
-		case http.StateClosed, http.StateHijacked:
-			open.Add(-1)
-		}
-	}
 }
 
 // InProcess returns a client of the contract that needs no port. Its calls meet
@@ -104,6 +86,11 @@ func (s *Server) ServeWeb(lis net.Listener, pages http.Handler) error {
 		mux.Handle("/", pages)
 	}
 	s.web.http.Handler = s.web.recovering(withSecurityHeaders(mux))
+	// Beneath TLS, so that who never shakes hands counts too.
+	lis = &limitedListener{Listener: lis, most: int64(s.limits.conns)}
+	if s.web.tls != nil {
+		lis = tls.NewListener(lis, s.web.tls)
+	}
 	if err := s.web.http.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}

@@ -24,7 +24,7 @@ const maxFaultBytes = 200
 
 // rpcHeaders are those of a request that reach the call; what else a browser or a
 // proxy sends is not for it.
-var rpcHeaders = []string{"Authorization", "Content-Type", "Connect-Timeout-Ms", "X-Request-Id"}
+var rpcHeaders = []string{"Authorization", "Connect-Timeout-Ms", "X-Request-Id"}
 
 // rpcHandler answers the unary RPCs in the form of the Connect protocol: a POST of
 // one JSON message to /package.Service/Method.
@@ -66,10 +66,14 @@ func (h *rpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "an RPC is a POST", http.StatusMethodNotAllowed)
 		return
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
-		media != "application/json" || r.Header.Get("Content-Encoding") != "" {
+	if !plainJSON(r.Header) {
 		w.Header().Set("Accept-Post", "application/json")
-		http.Error(w, "the message must be application/json, not compressed", http.StatusUnsupportedMediaType)
+		http.Error(w, "the message must be application/json in UTF-8, not compressed", http.StatusUnsupportedMediaType)
+		return
+	}
+	header.Set("Content-Type", "application/json") // the transcoder knows no other spelling
+	if text := r.Header.Get("Connect-Timeout-Ms"); text != "" && !isTimeout(text) {
+		h.refuse(w, r, refusalStatus(referee.InvalidField("Connect-Timeout-Ms", "must have from 1 to %d digits", maxTimeoutDigits)))
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequestBytes))
@@ -95,6 +99,22 @@ func (h *rpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := r.Clone(r.Context())
 	call.Header, call.Body, call.ContentLength, call.TransferEncoding = header, io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	h.next.ServeHTTP(w, call)
+}
+
+// plainJSON reports whether a message is JSON as it stands, however a client spells
+// that: with its charset, which can only be UTF-8, and without a compression.
+func plainJSON(header http.Header) bool {
+	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	charset, encoding := parameters["charset"], header.Get("Content-Encoding")
+	return err == nil && media == "application/json" &&
+		(charset == "" || strings.EqualFold(charset, "utf-8")) && (encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// maxTimeoutDigits is what the Connect protocol allows.
+const maxTimeoutDigits = 10
+
+func isTimeout(text string) bool {
+	return len(text) <= maxTimeoutDigits && strings.Trim(text, "0123456789") == ""
 }
 
 // refuse answers with a status.

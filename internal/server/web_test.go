@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -196,6 +197,14 @@ func TestWebRefusals(t *testing.T) {
 			400, "invalid_argument", "INVALID_FIELD", "65536 bytes"},
 		{"no time", posting{path: getMatch, body: mine, as: "east", header: map[string]string{"Connect-Timeout-Ms": "20"}},
 			504, "deadline_exceeded", "DEADLINE_TOO_SHORT", ""},
+		{"negative time", posting{path: getMatch, body: mine, as: "east", header: map[string]string{"Connect-Timeout-Ms": "-1"}},
+			400, "invalid_argument", "INVALID_FIELD", "Connect-Timeout-Ms"},
+		{"time that is no number", posting{path: getMatch, body: mine, as: "east", header: map[string]string{"Connect-Timeout-Ms": "soon"}},
+			400, "invalid_argument", "INVALID_FIELD", "Connect-Timeout-Ms"},
+		{"time too long", posting{path: getMatch, body: mine, as: "east", header: map[string]string{"Connect-Timeout-Ms": "12345678901"}},
+			400, "invalid_argument", "INVALID_FIELD", "10 digits"},
+		{"another charset", posting{path: getMatch, body: mine, as: "east", header: map[string]string{"Content-Type": "application/json; charset=latin1"}},
+			415, "", "", "UTF-8"},
 		{"stream", posting{path: "/referee.v1.MatchService/WatchMatch", body: mine, as: "east"}, 501, "unimplemented", "", "gRPC port"},
 		{"no method", posting{path: "/referee.v1.MatchService/Steal", body: "{}", as: "east"}, 501, "unimplemented", "", "no such method"},
 		{"no service", posting{path: "/referee.v1.Other/Get", body: "{}", as: "east"}, 404, "", "", ""},
@@ -245,6 +254,58 @@ func (r *room) seqOf(match string) uint32 {
 	got, err := r.match.GetGame(r.as("east"), &refereev1.GetGameRequest{MatchId: match})
 	must(r.t, err)
 	return got.GetGame().GetNextSeq()
+}
+
+// TestWebTakesJSONHoweverItIsSpelt: clients add the charset with and without a
+// space, in any case, and name the encoding that there is none.
+func TestWebTakesJSONHoweverItIsSpelt(t *testing.T) {
+	r := newRoom(t, options{})
+	url := r.web(nil)
+	for _, header := range []map[string]string{
+		{"Content-Type": "application/json;charset=utf-8"}, {"Content-Type": "application/json; charset=UTF-8"},
+		{"Content-Type": `Application/JSON; charset="utf-8"`}, {"Content-Encoding": "identity"},
+		{"Connect-Timeout-Ms": "9999999999"},
+	} {
+		response, body := r.post(url, posting{path: "/referee.v1.RulesService/ListRulesets", body: "{}", as: "east", header: header})
+		if response.code != http.StatusOK || !strings.Contains(body, "7club-standard") {
+			t.Errorf("%v: %d %s", header, response.code, body)
+		}
+	}
+}
+
+// TestWebConnectionsAreLimited: the HTTP port too takes so many connections and
+// closes others as they come, and has a place again once one is gone.
+func TestWebConnectionsAreLimited(t *testing.T) {
+	limits := quickLimits()
+	limits.conns = 2
+	r := newRoom(t, options{limits: limits})
+	address := strings.TrimPrefix(r.web(nil), "http://")
+	dial := func() net.Conn {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		return conn
+	}
+	served := func(conn net.Conn) bool {
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		n, _ := conn.Read(make([]byte, 1))
+		return n == 1
+	}
+	first, second := dial(), dial()
+	defer func() { _ = second.Close() }()
+	if !served(first) || !served(second) {
+		t.Fatal("two connections are not served")
+	}
+	third := dial()
+	if served(third) {
+		t.Error("a third connection is served")
+	}
+	must(t, errors.Join(third.Close(), first.Close()))
+	for again := false; !again; {
+		conn := dial()
+		again = served(conn)
+		must(t, conn.Close())
+	}
 }
 
 func TestWebHealth(t *testing.T) {
@@ -325,7 +386,7 @@ func TestWebDrain(t *testing.T) {
 // TestWebPanics has a handler that panics with what must not be logged.
 func TestWebPanics(t *testing.T) {
 	var logged bytes.Buffer
-	w := newWebServer((&Server{log: slog.Default()}).newGRPC(), slog.New(slog.NewTextHandler(&logged, nil)), 1)
+	w := newWebServer((&Server{log: slog.Default()}).newGRPC(), slog.New(slog.NewTextHandler(&logged, nil)))
 	defer w.drain(t.Context())
 	answer := httptest.NewRecorder()
 	w.recovering(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("b3 hides the general") })).
@@ -369,40 +430,5 @@ func TestInProcess(t *testing.T) {
 	_, err = client.GetMatch(t.Context(), &refereev1.GetMatchRequest{MatchId: table.id})
 	if reason := reasonOf(statusOf(err)); reason != string(reasonUnauthenticated) {
 		t.Errorf("without a token: %v", err)
-	}
-}
-
-// TestWebConnectionsAreLimited: one too many is closed as it comes, and one that
-// ends gives its place to the next.
-func TestWebConnectionsAreLimited(t *testing.T) {
-	l := quickLimits()
-	l.webConns = 1
-	r := newRoom(t, options{limits: l})
-	url := r.web(nil)
-	dial := func() net.Conn {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-		must(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-		return conn
-	}
-	// answered tells whether a request on the connection gets an answer.
-	answered := func(conn net.Conn) bool {
-		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: referee\r\n\r\n") // fails on one that is closed
-		n, _ := conn.Read(make([]byte, 1))
-		return n == 1
-	}
-	first := dial()
-	if !answered(first) {
-		t.Fatal("the first connection is not answered")
-	}
-	if answered(dial()) {
-		t.Error("a connection too many is answered")
-	}
-	must(t, first.Close())
-	for end := time.Now().Add(10 * time.Second); !answered(dial()); {
-		if time.Now().After(end) {
-			t.Fatal("the place of the one that ended is not given back")
-		}
 	}
 }

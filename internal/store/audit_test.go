@@ -243,6 +243,10 @@ func TestAuditReaderSeesTheViewsAlone(t *testing.T) {
 	d.refusedWith(reader, denied, `SELECT ensure_events_partitions(now(), 1)`)
 	d.refusedWith(reader, denied, `CREATE TABLE audit.mine ()`)
 	d.refusedWith(reader, denied, `CREATE TABLE public.mine ()`)
+	d.refusedWith(reader, denied, `CREATE TEMPORARY TABLE mine ()`)
+	for _, object := range []string{`lo_creat(-1)`, `lo_create(0)`, `lo_from_bytea(0, 'mine')`, `lo_import('/etc/hostname')`} {
+		d.refusedWith(reader, denied, `SELECT `+object)
+	}
 	for _, view := range auditViews {
 		if rows := d.answers(reader, `SELECT * FROM audit.`+view+` LIMIT 1`); len(rows) == 0 {
 			t.Errorf("audit.%s is empty", view)

@@ -155,16 +155,20 @@ func TestInterventionsAreThoseOfTheLog(t *testing.T) {
 		if dice.IntN(2) == 0 {
 			until = instant(noted[dice.IntN(len(noted))].at)
 		}
+		var match referee.ID
+		if dice.IntN(3) == 0 {
+			match = noted[dice.IntN(len(noted))].id
+		}
 		var want, got []referee.EventKey
 		for _, r := range noted {
 			at := instant(r.at)
-			if (platform == "*" || r.platform == platform) && slices.Contains(kinds, r.kind) && at >= from && (until == 0 || at < until) {
+			if (platform == "*" || r.platform == platform) && (match == referee.ID{} || match == r.id) && slices.Contains(kinds, r.kind) && at >= from && (until == 0 || at < until) {
 				want = append(want, referee.EventKey{Time: at, GameKey: referee.GameKey{Match: r.id, Game: r.game}, Seq: r.seq})
 			}
 		}
 		var before referee.EventKey
 		for {
-			page, err := p.ListInterventions(t.Context(), platform, kinds, from, until, before, limit)
+			page, err := p.ListInterventions(t.Context(), platform, match, kinds, from, until, before, limit)
 			p.must(err)
 			for _, i := range page {
 				e := i.Event

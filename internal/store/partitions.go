@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"referee.example/internal/referee"
 )
@@ -19,7 +20,7 @@ const (
 	MaxMonthsAhead = 120
 	// namedMatches is how many live matches a LiveMatchesError names.
 	namedMatches = 20
-	// detachWait is how long detaching waits for the transactions that use the
+	// detachWait is how long detaching and packing wait for the transactions that use the
 	// log. What it has begun by then the next call finishes.
 	detachWait = 30 * time.Second
 )
@@ -172,14 +173,14 @@ func (s *Store) noneLive(ctx context.Context, before time.Time) error {
 // detach takes one month out. Postgres allows no transaction around it: the log
 // stays usable because it is two, with a wait for older ones between.
 func (s *Store) detach(ctx context.Context, p Partition) error {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.patient(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
 	defer func() { _ = conn.Conn().Close(ctx) }() // with its limits, the pool makes another
 	mayBeCancelled(conn.Conn().PgConn(), true)    // or it would go on, without a limit
-	statements := []string{fmt.Sprintf(`SET statement_timeout = 0; SET lock_timeout = %d`, detachWait.Milliseconds())}
+	var statements []string
 	table := pgx.Identifier{p.Name}.Sanitize()
 	switch {
 	case p.Pending:
@@ -193,4 +194,19 @@ func (s *Store) detach(ctx context.Context, p Partition) error {
 		}
 	}
 	return nil
+}
+
+// patient returns a connection whose statements may take any time, but wait for
+// others no longer than detachWait.
+func (s *Store) patient(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf(`SET statement_timeout = 0; SET lock_timeout = %d`, detachWait.Milliseconds()))
+	if err != nil {
+		conn.Release()
+		return nil, err
+	}
+	return conn, nil
 }

@@ -96,7 +96,10 @@ func TestReadsOfTheFeedAndItsKinCostWhatTheyAnswer(t *testing.T) {
 		d.costs(fmt.Sprint("exposures ", ago, " ago"), sqlExposures, 2*running, "*", at, middle, 0)
 	}
 	before := ask[time.Time](d, `SELECT event_time FROM interventions ORDER BY event_time OFFSET 2500 LIMIT 1`)
+	match := ask[[16]byte](d, `SELECT match_id FROM interventions ORDER BY match_id OFFSET 2500 LIMIT 1`)
 	for _, kinds := range [][]int16{{16, 19, 20, 21}, {20}, {19}} {
+		d.costs(fmt.Sprint("interventions of a match ", kinds), sqlListInterventionsOfMatch, 4,
+			"*", kinds, time.Unix(0, 0), end, end, middle, 32767, 1<<30, 50, match)
 		for _, at := range []time.Time{end, before} {
 			d.costs(fmt.Sprint("interventions ", kinds), sqlListInterventions, 200,
 				"*", kinds, time.Unix(0, 0), end, at, middle, 32767, 1<<30, 50)

@@ -54,39 +54,58 @@ SELECT p.principal_id, p.name FROM principals p WHERE p.principal_id IN (SELECT 
 // its month was detached from the log, a *referee.UnreadableError for a value that
 // no referee writes. What it reads it does not judge.
 func (s *Store) Record(ctx context.Context, id referee.ID) (*referee.Record, error) {
+	r, err := s.record(ctx, id, true)
+	if err != nil {
+		return nil, wrap("read a record", err)
+	}
+	return r, wrap("read a record", s.contradictions(ctx, r))
+}
+
+// ExportedRecord is Record without what no export holds: the match's state, its
+// participants, the rows by which it is found, and moves that contradict outages.
+func (s *Store) ExportedRecord(ctx context.Context, id referee.ID) (*referee.Record, error) {
+	r, err := s.record(ctx, id, false)
+	return r, wrap("read a record", err)
+}
+
+// recordPart is a query of a record and who reads its rows.
+type recordPart struct {
+	table, query string
+	read         func(pgx.Rows) error
+}
+
+func (s *Store) record(ctx context.Context, id referee.ID, whole bool) (*referee.Record, error) {
 	r := &referee.Record{}
 	r.Match.ID = id
 	read := recordReader{Record: r}
-	batch := &pgx.Batch{}
-	batch.Queue(sqlBeginRecord)
-	for _, part := range []struct {
-		table, query string
-		read         func(pgx.Rows) error
-	}{
-		{"matches", sqlRecordedMatch, read.match}, {"match_states", sqlRecordedState, read.state},
-		{"participants", sqlRecordedParticipants, read.participants}, {"games", sqlRecordedGames, read.games},
+	parts := []recordPart{
+		{"matches", sqlRecordedMatch, read.match}, {"games", sqlRecordedGames, read.games},
 		{"events", sqlRecordedEvents, read.events}, {"settlements", sqlRecordedSettlements, read.settlements},
 		{"settlement_lines", sqlRecordedLines, read.lines}, {"outages", sqlRecordedOutages, read.outages},
 		{"rulesets", sqlRecordedRuleset, read.ruleset}, {"principals", sqlRecordedPrincipals, read.principals},
-		{"log_entries", sqlRecordedEntries, read.entries}, {"interventions", sqlRecordedIndex, read.index},
-	} {
+		{"log_entries", sqlRecordedEntries, read.entries},
+	}
+	if whole {
+		parts = append(parts, recordPart{"match_states", sqlRecordedState, read.state},
+			recordPart{"participants", sqlRecordedParticipants, read.participants}, recordPart{"interventions", sqlRecordedIndex, read.index})
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(sqlBeginRecord)
+	for _, part := range parts {
 		batch.Queue(part.query, uuid(id)).Query(func(rows pgx.Rows) error { return unreadable(part.table, part.read(rows)) })
 	}
 	batch.Queue(sqlRecordTime).Query(read.time)
 	batch.Queue(sqlEndRecord)
 	// One round trip. Where a query fails, the pool does not take the session back.
 	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, wrap("read a record", err)
+		return nil, err
 	}
 	if len(r.Logs) == 1 && len(r.Logs[0]) == 0 {
 		if err := s.attached(ctx, id); err != nil {
-			return nil, wrap("read a record", err)
+			return nil, err
 		}
 	}
-	if err := s.contradictions(ctx, r); err != nil {
-		return nil, wrap("read a record", err)
-	}
-	return r, wrap("read a record", s.namedRuleset(ctx, r))
+	return r, s.namedRuleset(ctx, r)
 }
 
 // namedRuleset reads the content that the log names, if that is another than the

@@ -11,7 +11,8 @@ import "context"
 //     database, nor alter a position that the feed has given out.
 //   - referee_auditor reads the record, but neither a match's state nor the
 //     sealed seeds in it or beside it.
-//   - referee_reader reads the views of the schema audit and nothing else.
+//   - referee_reader reads the views of the schema audit and nothing else, and
+//     leaves nothing in the database.
 var roleStatements = []string{
 	// Several databases of one cluster may be at this at the same time.
 	`DO $$ BEGIN CREATE ROLE referee_server NOLOGIN;
@@ -47,6 +48,14 @@ var roleStatements = []string{
 	`GRANT SELECT (match_id, game, status, commitment, started_at, first_seat, balances, hold_ids, player_seeds, root,
 		ended_at, end_reason, winners, void, first_ply, last_ply, plies, captures, disconnected, server_seed, head_hash)
 		ON games TO referee_auditor`,
+
+	// Whoever may log in could otherwise fill the disk with tables and large objects
+	// of his own. The latter are the superuser's to take away.
+	`DO $$ BEGIN
+	EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, referee_reader', current_database());
+	IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+		REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC, referee_reader;
+	END IF; END $$`,
 
 	// The functions are those that the views are written with: they read nothing.
 	`REVOKE ALL ON ALL TABLES IN SCHEMA audit FROM PUBLIC, referee_reader`,

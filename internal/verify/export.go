@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"unicode"
@@ -114,13 +113,12 @@ func encode(g *exportedGame) []byte {
 // encoding/json does so for some of them only. A line that has none is returned
 // as it is.
 func PrintableJSON(line []byte) []byte {
-	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
-	if utf8.Valid(line) && !bytes.ContainsFunc(line, hidden) {
+	if isPrintable(line) {
 		return line
 	}
 	out := make([]byte, 0, len(line)+64)
 	for _, r := range string(line) {
-		if !hidden(r) {
+		if unicode.IsPrint(r) {
 			out = utf8.AppendRune(out, r)
 			continue
 		}
@@ -129,6 +127,23 @@ func PrintableJSON(line []byte) []byte {
 		}
 	}
 	return out
+}
+
+// isPrintable reports whether a line is UTF-8 of characters that can be seen. It
+// looks up those beyond ASCII only, which are few.
+func isPrintable(line []byte) bool {
+	for i := 0; i < len(line); {
+		if line[i] >= ' ' && line[i] <= '~' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(line[i:])
+		if r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
+			return false
+		}
+		i += size
+	}
+	return true
 }
 
 func exported(m *Match, g *Game) *exportedGame {

@@ -3178,7 +3178,9 @@ type ListInterventionsRequest struct {
 	// Interventions a page: 0 for 50, at most 200.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty for the first.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those of this match; empty for all. Of another platform's there are none.
+	MatchId       string `protobuf:"bytes,7,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3251,6 +3253,13 @@ func (x *ListInterventionsRequest) GetPageSize() int32 {
 func (x *ListInterventionsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListInterventionsRequest) GetMatchId() string {
+	if x != nil {
+		return x.MatchId
 	}
 	return ""
 }
@@ -3726,7 +3735,7 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x14\n" +
 	"\x05games\x18\x02 \x01(\x03R\x05games\x12\x1d\n" +
 	"\n" +
-	"worst_loss\x18\x03 \x01(\x03R\tworstLoss\"\x91\x02\n" +
+	"worst_loss\x18\x03 \x01(\x03R\tworstLoss\"\xac\x02\n" +
 	"\x18ListInterventionsRequest\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12)\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x15.referee.v1.EventKindR\x04kind\x127\n" +
@@ -3735,7 +3744,8 @@ const file_referee_v1_audit_service_proto_rawDesc = "" +
 	"until_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"\x83\x01\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x12\x19\n" +
+	"\bmatch_id\x18\a \x01(\tR\amatchId\"\x83\x01\n" +
 	"\x19ListInterventionsResponse\x12>\n" +
 	"\rinterventions\x18\x01 \x03(\v2\x18.referee.v1.InterventionR\rinterventions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xca\x03\n" +
