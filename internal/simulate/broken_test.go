@@ -171,10 +171,10 @@ var broken = []struct {
 	},
 	{
 		name: "settlement outside the commit",
-		patches: []patch{{"internal/store/commit.go", `	batch.QueuedQueries = append(batch.QueuedQueries, further.QueuedQueries...)
+		patches: []patch{{"internal/store/commit.go", "ending != nil {", "ending != nil && ending.next.game < 0 {", 1}, {"internal/store/commit.go", `	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	err := s.send(ctx, "commit", batch)
 `, `	later := &pgx.Batch{}
-	for _, query := range further.QueuedQueries {
+	for _, query := range further.statements() {
 		into := batch
 		if query.SQL == sqlAddSettlement || query.SQL == sqlAddSettlementLine {
 			into = later
