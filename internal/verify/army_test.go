@@ -150,7 +150,7 @@ func TestSealedPlacements(t *testing.T) {
 	}
 	found := func(sealed []byte) string {
 		r, report, state := tb.record(), &Report{}, *tb.state
-		state.Game.Placing.Sealed = sealed
+		state.Game.Placing = state.Game.Placing.WithSealed(sealed)
 		r.State.Snapshot = state.Snapshot()
 		report.Placements(r, check)
 		if len(report.Findings) == 0 {
