@@ -134,17 +134,19 @@ func TestArmyChessIsAskedWrongly(t *testing.T) {
 		"action and change":      {validate(func(v *refereev1.ValidateActionRequest) { v.Change = "out=0:time" }), "action"},
 		"an action as a change":  {validate(func(v *refereev1.ValidateActionRequest) { v.Action, v.Change = nil, "L4-K4" }), "change"},
 		"a pass of two players":  {validate(func(v *refereev1.ValidateActionRequest) { v.Action, v.Change = nil, "pass" }), "change"},
-		"long change":            {validate(func(v *refereev1.ValidateActionRequest) { v.Action, v.Change = nil, "out=0:time"+strings.Repeat(" ", 23) }), "change"},
-		"seat 2":                 {validate(func(v *refereev1.ValidateActionRequest) { v.Seat = &two }), "seat"},
-		"turned by a move":       {validate(func(v *refereev1.ValidateActionRequest) { v.Turned = "t5" }), "turned"},
-		"no piece":               {validate(func(v *refereev1.ValidateActionRequest) { v.Turned = "x5" }), "turned"},
-		"no placement":           {place(""), "placement"},
-		"long placement":         {place(strings.Repeat("9", 257)), "placement"},
-		"placement of letters":   {place(strings.Repeat("9", 256)), "placement"},
-		"judged for seat 2":      {judge(func(v *refereev1.ValidatePlacementRequest) { v.Seat = &two }), "seat"},
-		"judged for nobody":      {judge(func(v *refereev1.ValidatePlacementRequest) { v.Seat = nil }), "seat"},
-		"judged without rows":    {judge(func(v *refereev1.ValidatePlacementRequest) { v.Placement = "98776" }), "placement"},
-		"judged at length":       {judge(func(v *refereev1.ValidatePlacementRequest) { v.Placement = strings.Repeat("9", 257) }), "placement"},
+		"long change": {validate(func(v *refereev1.ValidateActionRequest) {
+			v.Action, v.Change = nil, "out=0:time"+strings.Repeat(" ", 23)
+		}), "change"},
+		"seat 2":               {validate(func(v *refereev1.ValidateActionRequest) { v.Seat = &two }), "seat"},
+		"turned by a move":     {validate(func(v *refereev1.ValidateActionRequest) { v.Turned = "t5" }), "turned"},
+		"no piece":             {validate(func(v *refereev1.ValidateActionRequest) { v.Turned = "x5" }), "turned"},
+		"no placement":         {place(""), "placement"},
+		"long placement":       {place(strings.Repeat("9", 257)), "placement"},
+		"placement of letters": {place(strings.Repeat("9", 256)), "placement"},
+		"judged for seat 2":    {judge(func(v *refereev1.ValidatePlacementRequest) { v.Seat = &two }), "seat"},
+		"judged for nobody":    {judge(func(v *refereev1.ValidatePlacementRequest) { v.Seat = nil }), "seat"},
+		"judged without rows":  {judge(func(v *refereev1.ValidatePlacementRequest) { v.Placement = "98776" }), "placement"},
+		"judged at length":     {judge(func(v *refereev1.ValidatePlacementRequest) { v.Placement = strings.Repeat("9", 257) }), "placement"},
 	} {
 		t.Run(name, func(t *testing.T) { wanted{codes.InvalidArgument, "INVALID_FIELD", test.field}.check(t, test.err) })
 	}
