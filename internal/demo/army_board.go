@@ -77,7 +77,7 @@ func (b *armyBoard) addStops(row, column int) {
 
 // ground is what an empty stop is: '(' a camp, '{' a headquarters, '-' a station.
 func (b *armyBoard) ground(name string) byte {
-	row, column := 0, 0
+	var row, column int
 	switch {
 	case b.four && name[0] == 'C':
 		return '-'
