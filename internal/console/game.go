@@ -32,6 +32,7 @@ type gamePage struct {
 	Board   board
 	Seats   []seatPanel
 	Moves   []move
+	Said    []*sentence // what the ply that is shown did, and what followed it
 	Think   thinkChart
 	Clock   clockChart
 	Viewers []link
@@ -56,13 +57,19 @@ type steps struct{ First, Back, Forward, Last string }
 // board is how a position is drawn: by its family, exactly one of which is set.
 type board struct {
 	DarkChess *darkChessBoard
+	ArmyChess *armyBoard
 }
 
-// drawBoard draws a position after the event that led to it, if any. A second
-// family is a second case.
-func drawBoard(position *refereev1.Game, after *refereev1.Event) board {
-	if dark := position.GetDarkChess(); dark != nil {
-		return board{DarkChess: drawDarkChess(dark, after)}
+// drawBoard draws a position after the event that led to it, if any. A third
+// family is a third case.
+func drawBoard(rules *refereev1.Ruleset, position *refereev1.Game, after *refereev1.Event) board {
+	switch army := rules.GetArmyChess(); {
+	case position.GetDarkChess() != nil:
+		return board{DarkChess: drawDarkChess(position.GetDarkChess(), after)}
+	case position.GetArmyChess() != nil:
+		return board{ArmyChess: drawArmyChess(armyGraphOf(army), position.GetArmyChess(), after)}
+	case army != nil && len(position.GetPlacements()) > 0:
+		return board{ArmyChess: drawPlacing(armyGraphOf(army), position.GetPlacements())}
 	}
 	return board{}
 }
@@ -84,7 +91,20 @@ type seatPanel struct {
 	Disputed uint32
 	Turns    uint32
 	Offers   uint32
+
+	// Of army chess alone:
+	Army     bool
+	ArmySide *armyPiece // without its rank; nil until it is settled
+	Taken    uint32     // pieces of others lost to this seat's
+	Lost     []*armyPiece
+	Out      bool
+	Placing  bool
+	Attempts uint32 // placements submitted
 }
+
+// Down reports whether the seat's times are drawn downwards: partners have one
+// direction.
+func (s seatPanel) Down() bool { return s.Seat%2 == 1 }
 
 // move is an entry of the game's record.
 type move struct {
@@ -96,6 +116,8 @@ type move struct {
 	Turned   *piece
 	Captured *piece
 	Feat     string
+	Army     *armyMove
+	Note     *sentence // what an event that is no ply says, where its kind does not say all
 	Think    string
 	URL      string
 	Current  bool
@@ -209,9 +231,12 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 	}
 	p.steps(wanted)
 	p.viewers(wanted)
-	thinking := thinkTimes(record.GetEvents())
-	p.moves(wanted, record.GetEvents(), thinking, game.GetDarkChess().GetSeatColours())
-	p.Board = drawBoard(position, plyEvent(record.GetEvents(), shown))
+	thinking := thinkTimes(len(p.Match.GetSeats()), record.GetEvents())
+	p.moves(wanted, record, thinking)
+	if record.GetRuleset().GetArmyChess() != nil {
+		p.Said = armySaid(p.Match, record.GetEvents(), shown)
+	}
+	p.Board = drawBoard(record.GetRuleset(), position, plyEvent(record.GetEvents(), shown))
 	p.seats(position, record.GetRuleset().GetClock())
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
 	p.Clock = newClockChart(record, shown)
@@ -258,12 +283,20 @@ func isPly(e *refereev1.Event) bool {
 	return e.GetKind() == refereev1.EventKind_EVENT_KIND_PLY || e.GetKind() == refereev1.EventKind_EVENT_KIND_SERVER_PLY
 }
 
-func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration, sides []string) {
-	movers := darkMovers(events)
+func (p *gamePage) moves(wanted gameRequest, record *refereev1.GameRecord, thinking map[int]time.Duration) {
+	events, army := record.GetEvents(), record.GetRuleset().GetArmyChess() != nil
+	sides, armySides := record.GetPosition().GetDarkChess().GetSeatColours(), record.GetPosition().GetArmyChess().GetSeatSides()
+	var movers map[int]*piece
+	if !army {
+		movers = darkMovers(events)
+	}
 	for _, e := range events {
 		m := move{Kind: e.GetKind()}
 		if e.Seat != nil && int(e.GetSeat()) < len(sides) { //nolint:protogetter // absent is not 0
 			m.Side = sides[e.GetSeat()]
+		}
+		if army {
+			m.army(p.Match, e, armySides)
 		}
 		switch {
 		case isPly(e):
@@ -305,7 +338,14 @@ func (p *gamePage) seats(position *refereev1.Game, rules *refereev1.ClockRules) 
 		if i < len(position.GetDrawOffersMade()) {
 			panel.Offers = position.GetDrawOffersMade()[i]
 		}
-		panel.darkChess(dark, i)
+		switch {
+		case dark != nil:
+			panel.darkChess(dark, i)
+		case position.GetArmyChess() != nil:
+			panel.armyChess(position.GetArmyChess(), i)
+		case i < len(position.GetPlacements()):
+			panel.placing(position.GetPlacements()[i])
+		}
 		p.Seats = append(p.Seats, panel)
 	}
 }

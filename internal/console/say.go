@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -18,6 +19,9 @@ func (w words) Outcome(result *refereev1.GameResult, match *refereev1.Match) str
 		return w.T("result.void", reason)
 	case len(result.GetWinnerSeats()) == 0:
 		return w.T("result.draw", reason)
+	}
+	if len(result.GetWinnerSeats()) > 1 {
+		return w.T("result.team_won", w.Players(match, result.GetWinnerSeats()), reason)
 	}
 	return w.T("result.won", w.Player(match, result.GetWinnerSeats()[0]), reason)
 }
@@ -40,6 +44,15 @@ func (words) Player(match *refereev1.Match, seat uint32) string {
 		return match.GetSeats()[seat].GetPlayerId()
 	}
 	return "?"
+}
+
+// Players are the players of seats, in one list.
+func (w words) Players(match *refereev1.Match, seats []uint32) string {
+	var names []string
+	for _, seat := range seats {
+		names = append(names, w.Player(match, seat))
+	}
+	return strings.Join(names, " & ")
 }
 
 // Seat is Player for a number that a template counts.
@@ -72,4 +85,25 @@ func (words) Millis(t *timestamppb.Timestamp) any {
 		return ""
 	}
 	return t.AsTime().UnixMilli()
+}
+
+// sentence is a text with what goes into its places.
+type sentence struct {
+	Key    string
+	Values []any
+}
+
+// textKey is a text among the values of a sentence.
+type textKey string
+
+// Say returns a sentence.
+func (w words) Say(s *sentence) string {
+	values := make([]any, len(s.Values))
+	for i, value := range s.Values {
+		if key, ok := value.(textKey); ok {
+			value = w.T(string(key))
+		}
+		values[i] = value
+	}
+	return w.T(s.Key, values...)
 }
