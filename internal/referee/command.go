@@ -9,8 +9,11 @@ import (
 
 // Caller is who makes a call, as authentication found.
 type Caller struct {
-	Platform  string // whose matches it may see; "*" for every platform's
-	Player    string // the one player it is limited to; empty for no limit
+	Platform string // whose matches it may see; "*" for every platform's
+	Player   string // the one player it is limited to; empty for no limit
+	// Plays tells who may act from who may only look: a seat's secrets are shown, while
+	// its game runs, to the former alone.
+	Plays     bool
 	Principal int32  // small id of the token's name, kept with events
 	Name      string // the token's name, which compensations keep; empty where none of them is made
 }

@@ -72,13 +72,14 @@ func request(n uint64) (id ID) {
 	return id
 }
 
-// newTable creates a match of two players at stake 100 under r.
+// newTable creates a match at stake 100 under r.
 func newTable(t testing.TB, r *Rules) *table {
 	t.Helper()
 	tb := &table{t: t, keys: testKeys(t), now: t0}
+	seats := r.Seats()
 	c := &CreateMatch{
-		Caller: Caller{Platform: "p", Principal: 1}, RequestID: request(1), Players: []string{"ann", "ben"},
-		Rules: r, Stake: 100, Balances: []int64{900, 900}, FirstSeat: rules.NoSeat,
+		Caller: Caller{Platform: "p", Principal: 1}, RequestID: request(1), Players: []string{"ann", "ben", "cho", "dee"}[:seats],
+		Rules: r, Stake: 100, Balances: []int64{900, 900, 900, 900}[:seats], FirstSeat: rules.NoSeat,
 		Charges: series.Charges{Fee: 5, DisconnectionPenalty: 50},
 	}
 	if r.FirstMover == FirstMoverNamed {
@@ -158,8 +159,9 @@ func (tb *table) settle() {
 
 func (tb *table) start() {
 	tb.t.Helper()
-	tb.must(&StartGame{Header: tb.header(rules.NoSeat, false), Balances: []int64{900, 900},
-		PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's")}})
+	seats := tb.state.Rules.Seats()
+	tb.must(&StartGame{Header: tb.header(rules.NoSeat, false), Balances: []int64{900, 900, 900, 900}[:seats],
+		PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's"), []byte("cho's"), []byte("dee's")}[:seats]})
 }
 
 func (tb *table) turn() rules.Seat { return tb.state.Game.Position.Turn() }
@@ -180,7 +182,7 @@ func (tb *table) play(a rules.Action) {
 func (tb *table) choose() rules.Action {
 	actions := tb.state.LegalActions()
 	for _, a := range actions {
-		if _, target := tb.state.Manner(a); target != rules.NoPiece {
+		if _, target := tb.state.WouldBe(a); target != rules.NoPiece {
 			return a
 		}
 	}

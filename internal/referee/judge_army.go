@@ -7,15 +7,6 @@ import (
 	"referee.example/internal/rules/junqi"
 )
 
-// ArmyGame returns the board of army chess that the rules judge by, nil where they
-// are those of another family.
-func (r *Rules) ArmyGame() *junqi.Game {
-	if f, ok := r.family.(*armyChess); ok {
-		return f.Game
-	}
-	return nil
-}
-
 // ArmyJudgement is the verdict on a change of a game of army chess outside any match.
 type ArmyJudgement struct {
 	Illegal     rules.Illegal
@@ -130,7 +121,7 @@ func whatOf(s *junqi.State, c junqi.Change) string {
 // words, or the zero Illegal. Text that is no placement and a seat that the game
 // has not are InvalidField refusals; so is a game that nobody places.
 func JudgePlacement(r *Rules, seat rules.Seat, text string) (rules.Illegal, string, error) {
-	g := r.ArmyGame()
+	g := r.ArmyChessGame()
 	if g == nil || !g.Places() {
 		return rules.Illegal{}, "", refuse(ReasonNoPlacementPhase, "these games deal their pieces: there is nothing to place")
 	}

@@ -63,7 +63,7 @@ func (r *Rules) PieceName(piece rules.Piece) string {
 // FormatAction writes an action and the piece that it turned, NoPiece for none, in
 // the board's notation.
 func (r *Rules) FormatAction(a rules.Action, turned rules.Piece) string {
-	if g := r.ArmyGame(); g != nil {
+	if g := r.ArmyChessGame(); g != nil {
 		return g.FormatAction(a, turned)
 	}
 	return banqi.FormatAction(a, turned)

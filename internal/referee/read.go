@@ -282,14 +282,18 @@ func (r *Referee) FindMatch(ctx context.Context, caller Caller, platform string,
 	return r.Match(ctx, caller, id)
 }
 
-// ViewerSeat checks whose view a caller may have of a match.
-func (s *State) ViewerSeat(caller Caller, seat rules.Seat) error {
+// ViewerSeat checks whose view a caller may have of a game of the match, which is
+// as it stands, or of the one that it holds.
+func (s *State) ViewerSeat(caller Caller, seat rules.Seat, game int) error {
 	if seat == rules.NoSeat {
 		return nil
 	}
 	h := Header{Caller: caller, Seat: seat}
 	if refusal := s.forbidden(&h); refusal != nil {
 		return refusal
+	}
+	if runs := game >= s.Game.Number && s.Game.Status != GameEnded; runs && s.Rules.Places() && !caller.Plays {
+		return refuse(ReasonSeatForbidden, "while the game runs a seat's view is for those who play it")
 	}
 	return nil
 }

@@ -39,7 +39,6 @@ const (
 	ReasonNoRulingDue         Reason = "NO_RULING_DUE"
 	ReasonAbandonRefused      Reason = "ABANDON_REFUSED"
 	ReasonNoPlacementPhase    Reason = "NO_PLACEMENT_PHASE"
-	ReasonIllegalPlacement    Reason = "ILLEGAL_PLACEMENT"
 	ReasonSameOperator        Reason = "SAME_OPERATOR"
 	ReasonCompensationRefused Reason = "COMPENSATION_REFUSED"
 )

@@ -20,6 +20,10 @@ func (r *Rules) ArmyChessGame() *junqi.Game {
 // Places reports whether games begin with seats placing their pieces.
 func (r *Rules) Places() bool { return r.family.places() }
 
+// Conceals reports whether seats have secrets of their own while they play, so that
+// what a seat may do tells something of them.
+func (r *Rules) Conceals() bool { return r.family.conceals() }
+
 // openHidden opens what the present game of a match hides.
 func (r *Referee) openHidden(s *State) (hidden, error) {
 	family := s.Rules.family
@@ -40,26 +44,64 @@ func (r *Referee) openHidden(s *State) (hidden, error) {
 	return family.reveal(r.deal(s.material(seed), family.deck()), nil)
 }
 
+// ArmyChessView is a game of army chess as a viewer may see it.
+type ArmyChessView struct {
+	junqi.View
+	State string // the whole state as text, with the ranks that the viewer knows
+}
+
 // ArmyChess returns the board of a game of army chess as a viewer may see it,
 // NoSeat for a spectator: everybody sees all of it once the game has ended. ok is
 // false for another family, and for a game in which play has not begun.
-func (r *Referee) ArmyChess(s *State, viewer rules.Seat) (view junqi.View, ok bool, err error) {
+func (r *Referee) ArmyChess(s *State, viewer rules.Seat) (view ArmyChessView, ok bool, err error) {
 	game, position := s.Rules.ArmyChessGame(), s.Game.Position.army
 	if game == nil || position == nil {
 		return view, false, nil
 	}
 	ended := s.Game.Status == GameEnded
-	if !ended && !s.Rules.family.conceals() {
-		return game.View(position, nil, viewer), true, nil
+	opened := hidden{}
+	if ended || s.Rules.family.conceals() {
+		if opened, err = r.openHidden(s); err != nil {
+			return view, false, err
+		}
+	}
+	view.State = game.FullText(position, game.Known(position, opened.ids, viewer))
+	if ended {
+		view.State = game.FullText(position, opened.ids)
+		position = position.Ended(s.Game.Outcome)
+	}
+	view.View = game.View(position, opened.ids, viewer)
+	return view, true, nil
+}
+
+// Met returns the pieces that met in the attacks of an ended game of army chess,
+// attacker first, by the number of their event. The events are the game's from the
+// first on; s is the match after the game's end.
+func (r *Referee) Met(s *State, events []Event) (map[int][2]rules.Piece, error) {
+	family, ok := s.Rules.family.(*armyChess)
+	if !ok || s.Game.Status != GameEnded || s.Game.Started == 0 {
+		return nil, nil
 	}
 	opened, err := r.openHidden(s)
 	if err != nil {
-		return view, false, err
+		return nil, err
 	}
-	if ended {
-		return game.ViewEnded(position, opened.ids, s.Game.Outcome), true, nil
+	met := map[int][2]rules.Piece{}
+	position := family.start(s.Game.First, opened)
+	for i := range events {
+		e := &events[i]
+		if !onBoard(e.Kind) {
+			continue
+		}
+		attacker, defender := family.Met(position.army, opened.ids, e.Action)
+		if attacker != rules.NoPiece {
+			met[e.Seq] = [2]rules.Piece{attacker, defender}
+		}
+		if _, err := family.apply(&position, e.change(), e.Turned, e.Detail); err != nil {
+			return nil, err
+		}
 	}
-	return game.View(position, opened.ids, viewer), true, nil
+	return met, nil
 }
 
 // Placement returns the text of the placement of a seat that stands in the present
@@ -88,11 +130,4 @@ func (r *Referee) LegalActions(s *State) ([]rules.Action, error) {
 		return nil, err
 	}
 	return s.Rules.family.list(&s.Game.Position, opened), nil
-}
-
-// CheckPlacement returns the first rule that a placement of a seat breaks, in words
-// and with its parts, or nil.
-func (r *Rules) CheckPlacement(seat rules.Seat, text string) *Refusal {
-	s := &State{Rules: r, Game: Game{Number: 1, Status: GamePlacing}}
-	return (&SubmitPlacement{Header: Header{Seat: seat}, Placement: text}).refused(s)
 }

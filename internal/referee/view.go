@@ -6,6 +6,7 @@ import (
 	"referee.example/internal/deal"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
+	"referee.example/internal/rules/junqi"
 )
 
 // Board returns the board of a started game of dark chess as a viewer may see it.
@@ -25,16 +26,20 @@ func (s *State) LegalActions() []rules.Action {
 	return s.Rules.family.list(&s.Game.Position, hidden{})
 }
 
-// Manner tells what a legal action of dark chess would be, and the face-up piece it takes.
-func (s *State) Manner(a rules.Action) (banqi.Manner, rules.Piece) {
-	manner := s.Rules.family.(*darkChess).Manner(&s.Game.Position.dark, a)
-	target := rules.NoPiece
-	if a.Kind == rules.ActionMove {
-		if at := s.Game.Position.dark.At(a.To); at != banqi.FaceDown {
-			target = at
+// WouldBe tells what a legal action would be, and the piece that it would capture,
+// if that is face up, or attack, as everybody sees it.
+func (s *State) WouldBe(a rules.Action) (what string, target rules.Piece) {
+	p := &s.Game.Position
+	if p.army != nil {
+		if a.Kind == rules.ActionMove {
+			target = p.army.At(a.To)
 		}
+		return whatOf(p.army, junqi.Ply(a)), target
 	}
-	return manner, target
+	if a.Kind == rules.ActionMove && p.dark.At(a.To) != banqi.FaceDown {
+		target = p.dark.At(a.To)
+	}
+	return s.Rules.family.(*darkChess).Manner(&p.dark, a).String(), target
 }
 
 // Arrangement returns what lay on each square at the start of the present

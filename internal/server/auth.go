@@ -168,7 +168,7 @@ func tokenOf(ctx context.Context) *Token {
 // reader is the caller of a call that records nothing.
 func reader(ctx context.Context) referee.Caller {
 	token := tokenOf(ctx)
-	return referee.Caller{Platform: token.Platform, Player: token.Player}
+	return referee.Caller{Platform: token.Platform, Player: token.Player, Plays: token.has(players)}
 }
 
 // caller is the caller of a call that may change something.

@@ -141,6 +141,12 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 		return err
 	case referee.EventCompensation:
 		return w.compensation(e, out)
+	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatOut, referee.EventSeatLeft,
+		referee.EventPlacementSubmitted, referee.EventPlayBegan, referee.EventIllegalAttempt:
+		if w.state.Rules.ArmyChess == nil {
+			return nil
+		}
+		return armyDetail(w.state.Rules, e, out)
 	case referee.EventDisconnected, referee.EventFoulRuled, referee.EventBankCalled, referee.EventExpired:
 		d, err := e.Small()
 		smallDetail(e.Kind, d, out)
@@ -151,7 +157,10 @@ func (w *eventWriter) detail(e *referee.Event, out *refereev1.Event) error {
 
 func (w *eventWriter) gameStarted(e *referee.Event, out *refereev1.Event) error {
 	d, err := e.Started()
-	started := &refereev1.GameStarted{PlayerSeeds: d.PlayerSeeds, Root: d.Root[:], FirstSeat: uint32(d.First)}
+	started := &refereev1.GameStarted{PlayerSeeds: d.PlayerSeeds, FirstSeat: uint32(d.First)}
+	if !w.state.Rules.Places() {
+		started.Root = d.Root[:]
+	}
 	if w.names != nil {
 		started.Balances, started.HoldIds = d.Balances, d.HoldIDs
 	}
@@ -168,7 +177,8 @@ func (w *eventWriter) gameEnded(e *referee.Event, out *refereev1.Event) error {
 		return err
 	}
 	settlement, err := protoSettlement(w.state, e.Game)
-	ended := &refereev1.GameEnded{Result: protoResult(d.Outcome), Settlement: settlement, ServerSeed: d.ServerSeed[:]}
+	ended := &refereev1.GameEnded{Result: protoResult(d.Outcome), Settlement: settlement, ServerSeed: d.ServerSeed[:],
+		Placements: protoRevealed(d.Placements)}
 	if d.NextCommitment != ([32]byte{}) {
 		ended.NextCommitment = d.NextCommitment[:]
 	}

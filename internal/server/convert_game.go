@@ -34,18 +34,38 @@ func (s *Server) game(state *referee.State, viewer rules.Seat) (*refereev1.Game,
 		out.ToMove = optionalSeat(g.Position.Turn())
 	}
 	out.Clock = protoClock(state)
-	out.View = &refereev1.Game_DarkChess{DarkChess: protoBoard(state, viewer)}
-	if g.Status != referee.GameEnded {
-		return out, nil
+	if err := s.view(state, viewer, out); err != nil || g.Status != referee.GameEnded {
+		return out, err
 	}
 	var err error
 	out.Settlement, err = protoSettlement(state, g.Number)
 	return out, err
 }
 
+// view writes the board as the viewer sees it.
+func (s *Server) view(state *referee.State, viewer rules.Seat, out *refereev1.Game) error {
+	if state.Rules.DarkChess != nil {
+		out.View = &refereev1.Game_DarkChess{DarkChess: protoBoard(state, viewer)}
+		return nil
+	}
+	placements, err := s.placements(state, viewer)
+	if err != nil {
+		return err
+	}
+	out.Placements = placements
+	v, playing, err := s.referee.ArmyChess(state, viewer)
+	if err == nil && playing {
+		out.View = &refereev1.Game_ArmyChess{ArmyChess: protoArmyBoard(state.Rules, &v)}
+	}
+	return err
+}
+
 func protoClock(s *referee.State) *refereev1.GameClock {
 	c, system := s.Game.Clock, s.Rules.Clock
-	out := &refereev1.GameClock{Seats: protoStores(c.Stores[:], len(s.Players)), Opening: c.Opening}
+	out := &refereev1.GameClock{Seats: protoStores(c.Stores[:], c.Seats), Opening: c.Opening}
+	if deadline, limited := s.Deadline(); limited && s.Game.Status == referee.GamePlacing {
+		out.PlacementDeadlineTime = stamp(deadline)
+	}
 	if s.Game.Status != referee.GamePlaying {
 		return out
 	}
@@ -108,20 +128,29 @@ func protoDeal(s *referee.State, pieces []byte) *refereev1.DealProof {
 	g := &s.Game
 	out := &refereev1.DealProof{Algorithm: deal.Version, Commitment: g.Commitment[:]}
 	if g.Started != 0 {
-		out.Root, out.PlayerSeeds = g.Root[:], g.PlayerSeeds
+		out.PlayerSeeds = g.PlayerSeeds
+		if !s.Rules.Places() {
+			out.Root = g.Root[:]
+		}
 	}
 	if g.Status == referee.GameEnded {
 		out.ServerSeed = g.ServerSeed[:]
-		out.Arrangement = arrangement(pieces)
+		out.Arrangement = arrangement(s.Rules, pieces)
 	}
 	return out
 }
 
-// arrangement writes a deal in the order of the board's text: rank 8 first,
-// files a to d; squares are numbered from a1, b1 on.
-func arrangement(pieces []byte) string {
+// arrangement writes a deal. That of dark chess is in the order of the board's
+// text: rank 8 first, files a to d; squares are numbered from a1, b1 on.
+func arrangement(r *referee.Rules, pieces []byte) string {
 	const files = 4
 	var text []byte
+	if r.DarkChess == nil {
+		for _, piece := range pieces {
+			text = append(text, r.PieceName(rules.Piece(piece))...)
+		}
+		return string(text)
+	}
 	for rank := len(pieces)/files - 1; rank >= 0; rank-- {
 		for _, piece := range pieces[rank*files : (rank+1)*files] {
 			text = append(text, banqi.PieceLetter(rules.Piece(piece)))

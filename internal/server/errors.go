@@ -68,7 +68,6 @@ var codeOf = map[referee.Reason]codes.Code{
 	referee.ReasonNoRulingDue:         codes.FailedPrecondition,
 	referee.ReasonAbandonRefused:      codes.FailedPrecondition,
 	referee.ReasonNoPlacementPhase:    codes.FailedPrecondition,
-	referee.ReasonIllegalPlacement:    codes.FailedPrecondition,
 	referee.ReasonSameOperator:        codes.FailedPrecondition,
 	referee.ReasonCompensationRefused: codes.FailedPrecondition,
 	reasonOverloaded:                  codes.ResourceExhausted,

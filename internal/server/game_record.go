@@ -82,7 +82,7 @@ func (a *auditService) record(ctx context.Context, w recordWanted) (*refereev1.G
 	if err != nil {
 		return nil, err
 	}
-	if err := state.ViewerSeat(caller, w.viewer); err != nil {
+	if err := state.ViewerSeat(caller, w.viewer, w.Game); err != nil {
 		return nil, err
 	}
 	out := &refereev1.GameRecord{}
@@ -99,7 +99,14 @@ func (a *auditService) record(ctx context.Context, w recordWanted) (*refereev1.G
 	if out.Position, err = a.game(position, w.viewer); err != nil {
 		return nil, err
 	}
-	if out.Events, err = a.recordedEvents(ctx, state, w.Game, last); err != nil {
+	events, err := a.log(ctx, state.ID, w.Game, last)
+	if err != nil {
+		return nil, err
+	}
+	if out.Events, err = a.named(ctx, state, events); err != nil {
+		return nil, err
+	}
+	if err := a.openEncounters(ctx, w, position, events, out.Events); err != nil {
 		return nil, err
 	}
 	if state.Compensations.Seq > 0 {
@@ -124,11 +131,10 @@ func (a *auditService) position(ctx context.Context, state *referee.State, w rec
 	return a.referee.GameAtPly(ctx, state, w.Game, w.atPly)
 }
 
-// recordedEvents returns the events of a log up to one, with who made them.
-func (a *auditService) recordedEvents(ctx context.Context, state *referee.State, game, last int) ([]*refereev1.Event, error) {
-	var events []referee.Event
+// log returns the events of a log up to one.
+func (a *auditService) log(ctx context.Context, match referee.ID, game, last int) (events []referee.Event, err error) {
 	for len(events) < last {
-		some, err := a.referee.Events(ctx, state.ID, game, len(events)+1, min(eventPage, last-len(events)))
+		some, err := a.referee.Events(ctx, match, game, len(events)+1, min(eventPage, last-len(events)))
 		if err != nil {
 			return nil, err
 		}
@@ -137,6 +143,37 @@ func (a *auditService) recordedEvents(ctx context.Context, state *referee.State,
 		}
 		events = append(events, some...)
 	}
+	return events, nil
+}
+
+// openEncounters writes into the events of an ended game of army chess which pieces
+// met; position is the game as it is asked for.
+func (a *auditService) openEncounters(ctx context.Context, w recordWanted, position *referee.State, events []referee.Event, out []*refereev1.Event) error {
+	r := position.Rules
+	if r.ArmyChess == nil {
+		return nil
+	}
+	ended := position
+	if w.atPly >= 0 {
+		var err error
+		if ended, err = a.referee.Game(ctx, reader(ctx), w.Match, w.Game); err != nil {
+			return err
+		}
+	}
+	met, err := a.referee.Met(ended, events)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		if pair, ok := met[events[i].Seq]; ok {
+			out[i].Met = []string{r.PieceName(pair[0]), r.PieceName(pair[1])}
+		}
+	}
+	return nil
+}
+
+// named converts events, with who made them.
+func (a *auditService) named(ctx context.Context, state *referee.State, events []referee.Event) ([]*refereev1.Event, error) {
 	names, err := a.names(ctx, events)
 	if err != nil {
 		return nil, err
@@ -164,7 +201,11 @@ func (a *auditService) names(ctx context.Context, events []referee.Event) (map[i
 
 // compensations returns the entries of the match's own log about one game.
 func (a *auditService) compensations(ctx context.Context, state *referee.State, game int) ([]*refereev1.Event, error) {
-	all, err := a.recordedEvents(ctx, state, 0, state.Compensations.Seq)
+	events, err := a.log(ctx, state.ID, 0, state.Compensations.Seq)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.named(ctx, state, events)
 	if err != nil {
 		return nil, err
 	}

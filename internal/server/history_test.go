@@ -87,7 +87,7 @@ func (h *historian) whole(events *atomic.Int64) bool {
 func (h *historian) choose() rules.Action {
 	actions := h.state.LegalActions()
 	for _, a := range actions {
-		if _, target := h.state.Manner(a); target != rules.NoPiece && h.dice.IntN(4) > 0 {
+		if _, target := h.state.WouldBe(a); target != rules.NoPiece && h.dice.IntN(4) > 0 {
 			return a
 		}
 	}

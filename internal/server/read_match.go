@@ -38,7 +38,7 @@ func (m *matchService) GetGame(ctx context.Context, r *refereev1.GetGameRequest)
 	if err != nil {
 		return nil, err
 	}
-	if err := state.ViewerSeat(reader(ctx), viewer); err != nil {
+	if err := state.ViewerSeat(reader(ctx), viewer, state.Game.Number); err != nil {
 		return nil, err
 	}
 	game, err := m.game(state, viewer)
@@ -53,11 +53,15 @@ func (m *matchService) GetGame(ctx context.Context, r *refereev1.GetGameRequest)
 func (m *matchService) ListLegalActions(ctx context.Context, r *refereev1.ListLegalActionsRequest) (*refereev1.ListLegalActionsResponse, error) {
 	var c check
 	id, number := c.id("match_id", r.GetMatchId()), c.gameOrPresent(r.GetGame())
+	viewer := c.optionalSeat("viewer_seat", r.ViewerSeat)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	state, err := m.referee.Game(ctx, reader(ctx), id, number)
 	if err != nil {
+		return nil, err
+	}
+	if err := state.ViewerSeat(reader(ctx), viewer, state.Game.Number); err != nil {
 		return nil, err
 	}
 	if state.Game.Status != referee.GamePlaying {
@@ -66,10 +70,17 @@ func (m *matchService) ListLegalActions(ctx context.Context, r *refereev1.ListLe
 	out := &refereev1.ListLegalActionsResponse{
 		Seat: uint32(state.Game.Position.Turn()), NextPly: uint32(state.Game.NextPly()),
 	}
-	for _, action := range state.LegalActions() {
-		manner, target := state.Manner(action)
+	if state.Rules.Conceals() && viewer != state.Game.Position.Turn() {
+		return nil, referee.InvalidField("viewer_seat", "must be the seat to move, %d: what it may do tells its pieces", state.Game.Position.Turn())
+	}
+	actions, err := m.referee.LegalActions(state)
+	if err != nil {
+		return nil, err
+	}
+	for _, action := range actions {
+		what, target := state.WouldBe(action)
 		out.Actions = append(out.Actions, &refereev1.LegalAction{
-			Action: protoAction(action, state.Rules.SquareName), What: manner.String(), Captures: pieceLetter(target),
+			Action: protoAction(action, state.Rules.SquareName), What: what, Captures: state.Rules.PieceName(target),
 		})
 	}
 	now, err := m.referee.Now()

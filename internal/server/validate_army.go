@@ -14,7 +14,7 @@ const maxChangeBytes = 32
 
 // validateArmyChess is ValidateAction for rulesets of army chess.
 func validateArmyChess(compiled *referee.Rules, r *refereev1.ValidateActionRequest) (*refereev1.ValidateActionResponse, error) {
-	g := compiled.ArmyGame()
+	g := compiled.ArmyChessGame()
 	var c check
 	state := c.text("state", r.GetState(), 1, junqi.MaxTextLength)
 	seat := c.optionalSeat("seat", r.Seat)
@@ -53,7 +53,7 @@ func (c *check) armyChange(compiled *referee.Rules, r *refereev1.ValidateActionR
 	if r.GetAction() != nil {
 		c.refuse("action", "must be absent where a change is given")
 	}
-	change, _, err := compiled.ArmyGame().ParseChange(text)
+	change, _, err := compiled.ArmyChessGame().ParseChange(text)
 	if err != nil || change.Kind == junqi.ChangePly {
 		c.refuse("change", "must be pass, out= with a seat and a reason, or leave= with a seat")
 	}

@@ -35,7 +35,7 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 	if err != nil {
 		return err
 	}
-	if err := state.ViewerSeat(reader(ctx), viewer); err != nil {
+	if err := state.ViewerSeat(reader(ctx), viewer, state.Game.Number); err != nil {
 		return err
 	}
 	if !at.within(state) {

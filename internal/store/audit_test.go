@@ -62,7 +62,7 @@ func (d *desk) playOut(id referee.ID, at clock.Time, plies int) clock.Time {
 		command := d.ply(s)
 		command.Action = actions[int(at/(second/2))%len(actions)]
 		for _, a := range actions {
-			if _, target := s.Manner(a); target != rules.NoPiece {
+			if _, target := s.WouldBe(a); target != rules.NoPiece {
 				command.Action = a
 				break
 			}

@@ -193,7 +193,7 @@ func (tb *table) turn() rules.Seat { return tb.state.Game.Position.Turn() }
 func (tb *table) choose() rules.Action {
 	actions := tb.state.LegalActions()
 	for _, a := range actions {
-		if _, target := tb.state.Manner(a); target != rules.NoPiece && tb.dice.IntN(4) > 0 {
+		if _, target := tb.state.WouldBe(a); target != rules.NoPiece && tb.dice.IntN(4) > 0 {
 			return a
 		}
 	}

@@ -74,14 +74,41 @@ func (g *Game) View(s *State, ids *Identities, viewer rules.Seat) View {
 	return v
 }
 
-// ViewEnded is View for a game that ended by something that its rules do not know,
-// such as an agreement: everybody sees every rank.
-func (g *Game) ViewEnded(s *State, ids *Identities, o rules.Outcome) View {
+// Ended returns a copy of a game that something has ended which its rules do not
+// know, such as an agreement: everybody sees every rank in it.
+func (s *State) Ended(o rules.Outcome) *State {
 	ended := *s
 	if !ended.outcome.Over() {
 		ended.outcome = o
 	}
-	return g.View(&ended, ids, rules.NoSeat)
+	return &ended
+}
+
+// Known returns of the identities those that a viewer may know, as View does.
+func (g *Game) Known(s *State, ids *Identities, viewer rules.Seat) *Identities {
+	known := new(Identities)
+	for stop := range s.occupied().all {
+		if !g.sees(s, viewer, s.at[stop]) {
+			continue
+		}
+		began := stop
+		if isHidden(s.at[stop]) {
+			began = s.origin[stop]
+		}
+		if p := s.secret(ids, stop); p != rules.NoPiece {
+			known[began] = p
+		}
+	}
+	return known
+}
+
+// Met returns the pieces that a legal action lets meet, with their ranks as the
+// identities tell them; NoPiece twice where it attacks nothing.
+func (g *Game) Met(s *State, ids *Identities, a rules.Action) (attacker, defender rules.Piece) {
+	if a.Kind != rules.ActionMove || s.At(a.From) == rules.NoPiece || s.At(a.To) == rules.NoPiece {
+		return rules.NoPiece, rules.NoPiece
+	}
+	return s.identity(ids, a.From), s.identity(ids, a.To)
 }
 
 // sees reports whether a viewer may know the rank of a piece that was not shown.

@@ -380,23 +380,22 @@ func (x *ArmyChessCarriedFlag) GetTakenOn() string {
 	return ""
 }
 
-// SeatPlacement is one seat's placement of its pieces: bound when it was
-// submitted, opened when the game has ended.
+// SeatPlacement is one seat's placement of its pieces: bound by a commitment when it
+// was submitted, opened when the game has ended.
 type SeatPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The seat.
 	Seat uint32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
 	// Number of the submission that stands, from 1; 0 while there is none.
 	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Commitment to it, as in the event of its submission.
-	Commitment []byte `protobuf:"bytes,3,opt,name=commitment,proto3" json:"commitment,omitempty"`
 	// The placement: six rows of five letters from the front to the back, each from
 	// the owner's left, a dot for a camp, joined by slashes:
 	// "98776/6.5.5/44.33/3.2.2/2MM11/MF1BB". Empty while the viewer may not know it: a
 	// seat knows its own, everybody all once the game has ended.
-	Placement string `protobuf:"bytes,4,opt,name=placement,proto3" json:"placement,omitempty"`
-	// Salt that opens the commitment; only once the game has ended.
-	Salt          []byte `protobuf:"bytes,5,opt,name=salt,proto3" json:"salt,omitempty"`
+	Placement string `protobuf:"bytes,3,opt,name=placement,proto3" json:"placement,omitempty"`
+	// Salt that opens the commitment, which is in the event of its submission; only
+	// once the game has ended.
+	Salt          []byte `protobuf:"bytes,4,opt,name=salt,proto3" json:"salt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -443,13 +442,6 @@ func (x *SeatPlacement) GetAttempt() uint32 {
 		return x.Attempt
 	}
 	return 0
-}
-
-func (x *SeatPlacement) GetCommitment() []byte {
-	if x != nil {
-		return x.Commitment
-	}
-	return nil
 }
 
 func (x *SeatPlacement) GetPlacement() string {
@@ -662,6 +654,53 @@ func (x *PlacementSubmitted) GetCommitment() []byte {
 	return nil
 }
 
+// PlayBegan is the detail of PLAY_BEGAN.
+type PlayBegan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The placements in order of seats, in open play, where they become public by
+	// it; empty elsewhere.
+	Placements    []string `protobuf:"bytes,1,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlayBegan) Reset() {
+	*x = PlayBegan{}
+	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlayBegan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlayBegan) ProtoMessage() {}
+
+func (x *PlayBegan) ProtoReflect() protoreflect.Message {
+	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlayBegan.ProtoReflect.Descriptor instead.
+func (*PlayBegan) Descriptor() ([]byte, []int) {
+	return file_referee_v1_army_chess_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PlayBegan) GetPlacements() []string {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
 // IllegalAttempt is the detail of ILLEGAL_ATTEMPT.
 type IllegalAttempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -673,7 +712,7 @@ type IllegalAttempt struct {
 
 func (x *IllegalAttempt) Reset() {
 	*x = IllegalAttempt{}
-	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	mi := &file_referee_v1_army_chess_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +724,7 @@ func (x *IllegalAttempt) String() string {
 func (*IllegalAttempt) ProtoMessage() {}
 
 func (x *IllegalAttempt) ProtoReflect() protoreflect.Message {
-	mi := &file_referee_v1_army_chess_proto_msgTypes[7]
+	mi := &file_referee_v1_army_chess_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +737,7 @@ func (x *IllegalAttempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IllegalAttempt.ProtoReflect.Descriptor instead.
 func (*IllegalAttempt) Descriptor() ([]byte, []int) {
-	return file_referee_v1_army_chess_proto_rawDescGZIP(), []int{7}
+	return file_referee_v1_army_chess_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *IllegalAttempt) GetRule() string {
@@ -739,15 +778,12 @@ const file_referee_v1_army_chess_proto_rawDesc = "" +
 	"\x14ArmyChessCarriedFlag\x12\x12\n" +
 	"\x04seat\x18\x01 \x01(\rR\x04seat\x12\x16\n" +
 	"\x06square\x18\x02 \x01(\tR\x06square\x12\x19\n" +
-	"\btaken_on\x18\x03 \x01(\tR\atakenOn\"\x95\x01\n" +
+	"\btaken_on\x18\x03 \x01(\tR\atakenOn\"o\n" +
 	"\rSeatPlacement\x12\x12\n" +
 	"\x04seat\x18\x01 \x01(\rR\x04seat\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\x12$\n" +
-	"\n" +
-	"commitment\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\n" +
-	"commitment\x12\x1c\n" +
-	"\tplacement\x18\x04 \x01(\tR\tplacement\x12\x12\n" +
-	"\x04salt\x18\x05 \x01(\fR\x04salt\"\xc9\x01\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x1c\n" +
+	"\tplacement\x18\x03 \x01(\tR\tplacement\x12\x12\n" +
+	"\x04salt\x18\x04 \x01(\fR\x04salt\"\xc9\x01\n" +
 	"\x13ArmyChessDisclosure\x126\n" +
 	"\averdict\x18\x01 \x01(\x0e2\x1c.referee.v1.EncounterVerdictR\averdict\x12\x14\n" +
 	"\x05shown\x18\x02 \x01(\tR\x05shown\x12\x12\n" +
@@ -762,7 +798,11 @@ const file_referee_v1_army_chess_proto_rawDesc = "" +
 	"\aattempt\x18\x01 \x01(\rR\aattempt\x12$\n" +
 	"\n" +
 	"commitment\x18\x02 \x01(\fB\x04\x88\xb5\x18\x01R\n" +
-	"commitment\"$\n" +
+	"commitment\"+\n" +
+	"\tPlayBegan\x12\x1e\n" +
+	"\n" +
+	"placements\x18\x01 \x03(\tR\n" +
+	"placements\"$\n" +
 	"\x0eIllegalAttempt\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule*\xc2\x01\n" +
 	"\x10EncounterVerdict\x12!\n" +
@@ -785,7 +825,7 @@ func file_referee_v1_army_chess_proto_rawDescGZIP() []byte {
 }
 
 var file_referee_v1_army_chess_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_referee_v1_army_chess_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_referee_v1_army_chess_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_referee_v1_army_chess_proto_goTypes = []any{
 	(EncounterVerdict)(0),        // 0: referee.v1.EncounterVerdict
 	(*ArmyChessView)(nil),        // 1: referee.v1.ArmyChessView
@@ -795,7 +835,8 @@ var file_referee_v1_army_chess_proto_goTypes = []any{
 	(*ArmyChessDisclosure)(nil),  // 5: referee.v1.ArmyChessDisclosure
 	(*ArmyChessFlag)(nil),        // 6: referee.v1.ArmyChessFlag
 	(*PlacementSubmitted)(nil),   // 7: referee.v1.PlacementSubmitted
-	(*IllegalAttempt)(nil),       // 8: referee.v1.IllegalAttempt
+	(*PlayBegan)(nil),            // 8: referee.v1.PlayBegan
+	(*IllegalAttempt)(nil),       // 9: referee.v1.IllegalAttempt
 }
 var file_referee_v1_army_chess_proto_depIdxs = []int32{
 	2, // 0: referee.v1.ArmyChessView.pieces:type_name -> referee.v1.ArmyChessPiece
@@ -821,7 +862,7 @@ func file_referee_v1_army_chess_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_referee_v1_army_chess_proto_rawDesc), len(file_referee_v1_army_chess_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -90,8 +90,9 @@ const (
 	//
 	//	{"reason": "NOT_READY", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_READY ErrorReason = 14
-	// FAILED_PRECONDITION: the rules of the board refuse the action; the metadata
-	// has the rule, the squares and the pieces.
+	// FAILED_PRECONDITION: the rules of the board refuse the action, or a placement by
+	// the first rule that it breaks; the metadata has the rule, the squares and the
+	// pieces. It tells nothing that the seat that acts has not been shown.
 	//
 	//	{"reason": "ILLEGAL_ACTION", "domain": "referee.v1", "metadata": {"rule": "not_adjacent", "squares": "a1 a3", "pieces": "R"}}
 	ErrorReason_ERROR_REASON_ILLEGAL_ACTION ErrorReason = 15
@@ -148,7 +149,7 @@ const (
 	//
 	//	{"reason": "ABANDON_REFUSED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_ABANDON_REFUSED ErrorReason = 28
-	// FAILED_PRECONDITION: the game has no placement phase.
+	// FAILED_PRECONDITION: the game has no placement phase, or it is over.
 	//
 	//	{"reason": "NO_PLACEMENT_PHASE", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NO_PLACEMENT_PHASE ErrorReason = 29
@@ -193,11 +194,6 @@ const (
 	//
 	//	{"reason": "LOG_DETACHED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_LOG_DETACHED ErrorReason = 37
-	// FAILED_PRECONDITION: a placement breaks a rule; the metadata has the first that
-	// it breaks, and where one does, the square and the own piece that break it.
-	//
-	//	{"reason": "ILLEGAL_PLACEMENT", "domain": "referee.v1", "metadata": {"rule": "camp_not_empty", "squares": "H1", "pieces": "b6"}}
-	ErrorReason_ERROR_REASON_ILLEGAL_PLACEMENT ErrorReason = 38
 )
 
 // Enum value maps for ErrorReason.
@@ -241,7 +237,6 @@ var (
 		35: "ERROR_REASON_NOT_LOGGED",
 		36: "ERROR_REASON_POSITION_OUT_OF_RANGE",
 		37: "ERROR_REASON_LOG_DETACHED",
-		38: "ERROR_REASON_ILLEGAL_PLACEMENT",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -282,7 +277,6 @@ var (
 		"ERROR_REASON_NOT_LOGGED":            35,
 		"ERROR_REASON_POSITION_OUT_OF_RANGE": 36,
 		"ERROR_REASON_LOG_DETACHED":          37,
-		"ERROR_REASON_ILLEGAL_PLACEMENT":     38,
 	}
 )
 
@@ -318,8 +312,7 @@ var File_referee_v1_error_reason_proto protoreflect.FileDescriptor
 const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dreferee/v1/error_reason.proto\x12\n" +
-	"referee.v1*\x8c\n" +
-	"\n" +
+	"referee.v1*\xe8\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -359,8 +352,7 @@ const file_referee_v1_error_reason_proto_rawDesc = "" +
 	"\x1fERROR_REASON_DEADLINE_TOO_SHORT\x10\"\x12\x1b\n" +
 	"\x17ERROR_REASON_NOT_LOGGED\x10#\x12&\n" +
 	"\"ERROR_REASON_POSITION_OUT_OF_RANGE\x10$\x12\x1d\n" +
-	"\x19ERROR_REASON_LOG_DETACHED\x10%\x12\"\n" +
-	"\x1eERROR_REASON_ILLEGAL_PLACEMENT\x10&B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
+	"\x19ERROR_REASON_LOG_DETACHED\x10%B,Z*referee.example/proto/referee/v1;refereev1b\x06proto3"
 
 var (
 	file_referee_v1_error_reason_proto_rawDescOnce sync.Once

@@ -2262,6 +2262,7 @@ type Event struct {
 	//	*Event_Expired
 	//	*Event_MatchLeft
 	//	*Event_PlacementSubmitted
+	//	*Event_PlayBegan
 	//	*Event_SeatOut
 	//	*Event_IllegalAttempt
 	Detail isEvent_Detail `protobuf_oneof:"detail"`
@@ -2534,6 +2535,15 @@ func (x *Event) GetPlacementSubmitted() *PlacementSubmitted {
 	return nil
 }
 
+func (x *Event) GetPlayBegan() *PlayBegan {
+	if x != nil {
+		if x, ok := x.Detail.(*Event_PlayBegan); ok {
+			return x.PlayBegan
+		}
+	}
+	return nil
+}
+
 func (x *Event) GetSeatOut() *SeatOut {
 	if x != nil {
 		if x, ok := x.Detail.(*Event_SeatOut); ok {
@@ -2637,6 +2647,11 @@ type Event_PlacementSubmitted struct {
 	PlacementSubmitted *PlacementSubmitted `protobuf:"bytes,29,opt,name=placement_submitted,json=placementSubmitted,proto3,oneof"`
 }
 
+type Event_PlayBegan struct {
+	// For PLAY_BEGAN.
+	PlayBegan *PlayBegan `protobuf:"bytes,34,opt,name=play_began,json=playBegan,proto3,oneof"`
+}
+
 type Event_SeatOut struct {
 	// For SEAT_OUT.
 	SeatOut *SeatOut `protobuf:"bytes,32,opt,name=seat_out,json=seatOut,proto3,oneof"`
@@ -2670,6 +2685,8 @@ func (*Event_Expired) isEvent_Detail() {}
 func (*Event_MatchLeft) isEvent_Detail() {}
 
 func (*Event_PlacementSubmitted) isEvent_Detail() {}
+
+func (*Event_PlayBegan) isEvent_Detail() {}
 
 func (*Event_SeatOut) isEvent_Detail() {}
 
@@ -3630,7 +3647,7 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\x06square\x18\x01 \x01(\tR\x06square\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x18\n" +
 	"\x04salt\x18\x03 \x01(\fB\x04\x88\xb5\x18\x01R\x04salt\x12\x18\n" +
-	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\xe7\v\n" +
+	"\x04path\x18\x04 \x03(\fB\x04\x88\xb5\x18\x01R\x04path\"\x9f\f\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\rR\x04game\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x12\x10\n" +
@@ -3668,7 +3685,9 @@ const file_referee_v1_match_proto_rawDesc = "" +
 	"\aexpired\x18\x1a \x01(\v2\x13.referee.v1.ExpiredH\x00R\aexpired\x126\n" +
 	"\n" +
 	"match_left\x18\x1b \x01(\v2\x15.referee.v1.MatchLeftH\x00R\tmatchLeft\x12Q\n" +
-	"\x13placement_submitted\x18\x1d \x01(\v2\x1e.referee.v1.PlacementSubmittedH\x00R\x12placementSubmitted\x120\n" +
+	"\x13placement_submitted\x18\x1d \x01(\v2\x1e.referee.v1.PlacementSubmittedH\x00R\x12placementSubmitted\x126\n" +
+	"\n" +
+	"play_began\x18\" \x01(\v2\x15.referee.v1.PlayBeganH\x00R\tplayBegan\x120\n" +
 	"\bseat_out\x18  \x01(\v2\x13.referee.v1.SeatOutH\x00R\aseatOut\x12E\n" +
 	"\x0fillegal_attempt\x18! \x01(\v2\x1a.referee.v1.IllegalAttemptH\x00R\x0eillegalAttempt\x12\x12\n" +
 	"\x04feat\x18\x1c \x01(\tR\x04feat\x12?\n" +
@@ -3871,8 +3890,9 @@ var file_referee_v1_match_proto_goTypes = []any{
 	(*ArmyChessView)(nil),         // 38: referee.v1.ArmyChessView
 	(*SeatPlacement)(nil),         // 39: referee.v1.SeatPlacement
 	(*PlacementSubmitted)(nil),    // 40: referee.v1.PlacementSubmitted
-	(*IllegalAttempt)(nil),        // 41: referee.v1.IllegalAttempt
-	(*ArmyChessDisclosure)(nil),   // 42: referee.v1.ArmyChessDisclosure
+	(*PlayBegan)(nil),             // 41: referee.v1.PlayBegan
+	(*IllegalAttempt)(nil),        // 42: referee.v1.IllegalAttempt
+	(*ArmyChessDisclosure)(nil),   // 43: referee.v1.ArmyChessDisclosure
 }
 var file_referee_v1_match_proto_depIdxs = []int32{
 	3,  // 0: referee.v1.Action.kind:type_name -> referee.v1.ActionKind
@@ -3922,26 +3942,27 @@ var file_referee_v1_match_proto_depIdxs = []int32{
 	34, // 44: referee.v1.Event.expired:type_name -> referee.v1.Expired
 	29, // 45: referee.v1.Event.match_left:type_name -> referee.v1.MatchLeft
 	40, // 46: referee.v1.Event.placement_submitted:type_name -> referee.v1.PlacementSubmitted
-	28, // 47: referee.v1.Event.seat_out:type_name -> referee.v1.SeatOut
-	41, // 48: referee.v1.Event.illegal_attempt:type_name -> referee.v1.IllegalAttempt
-	42, // 49: referee.v1.Event.disclosure:type_name -> referee.v1.ArmyChessDisclosure
-	10, // 50: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
-	11, // 51: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
-	39, // 52: referee.v1.GameEnded.placements:type_name -> referee.v1.SeatPlacement
-	0,  // 53: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
-	2,  // 54: referee.v1.SeatOut.reason:type_name -> referee.v1.EndReason
-	37, // 55: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
-	37, // 56: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
-	11, // 57: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
-	13, // 58: referee.v1.Change.game:type_name -> referee.v1.Game
-	6,  // 59: referee.v1.Change.match:type_name -> referee.v1.Match
-	23, // 60: referee.v1.Change.events:type_name -> referee.v1.Event
-	37, // 61: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
-	62, // [62:62] is the sub-list for method output_type
-	62, // [62:62] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	41, // 47: referee.v1.Event.play_began:type_name -> referee.v1.PlayBegan
+	28, // 48: referee.v1.Event.seat_out:type_name -> referee.v1.SeatOut
+	42, // 49: referee.v1.Event.illegal_attempt:type_name -> referee.v1.IllegalAttempt
+	43, // 50: referee.v1.Event.disclosure:type_name -> referee.v1.ArmyChessDisclosure
+	10, // 51: referee.v1.GameEnded.result:type_name -> referee.v1.GameResult
+	11, // 52: referee.v1.GameEnded.settlement:type_name -> referee.v1.Settlement
+	39, // 53: referee.v1.GameEnded.placements:type_name -> referee.v1.SeatPlacement
+	0,  // 54: referee.v1.MatchEnded.status:type_name -> referee.v1.MatchStatus
+	2,  // 55: referee.v1.SeatOut.reason:type_name -> referee.v1.EndReason
+	37, // 56: referee.v1.ClockPaused.from_time:type_name -> google.protobuf.Timestamp
+	37, // 57: referee.v1.ClockPaused.until_time:type_name -> google.protobuf.Timestamp
+	11, // 58: referee.v1.Compensation.settlement:type_name -> referee.v1.Settlement
+	13, // 59: referee.v1.Change.game:type_name -> referee.v1.Game
+	6,  // 60: referee.v1.Change.match:type_name -> referee.v1.Match
+	23, // 61: referee.v1.Change.events:type_name -> referee.v1.Event
+	37, // 62: referee.v1.Change.server_time:type_name -> google.protobuf.Timestamp
+	63, // [63:63] is the sub-list for method output_type
+	63, // [63:63] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_referee_v1_match_proto_init() }
@@ -3970,6 +3991,7 @@ func file_referee_v1_match_proto_init() {
 		(*Event_Expired)(nil),
 		(*Event_MatchLeft)(nil),
 		(*Event_PlacementSubmitted)(nil),
+		(*Event_PlayBegan)(nil),
 		(*Event_SeatOut)(nil),
 		(*Event_IllegalAttempt)(nil),
 	}

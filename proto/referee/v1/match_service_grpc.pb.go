@@ -89,8 +89,8 @@ type MatchServiceClient interface {
 	// all have: the last counts, and with the last seat's play begins. What is placed
 	// is sealed, and bound by a commitment in the event; nobody else is told before
 	// the game has ended. A placement that breaks a rule is refused with the first
-	// rule that it breaks (ILLEGAL_PLACEMENT). Games that deal their pieces have no such phase:
-	// refused with NO_PLACEMENT_PHASE.
+	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
+	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(ctx context.Context, in *SubmitPlacementRequest, opts ...grpc.CallOption) (*SubmitPlacementResponse, error)
 	// OfferDraw offers a draw to the opponent.
 	OfferDraw(ctx context.Context, in *OfferDrawRequest, opts ...grpc.CallOption) (*OfferDrawResponse, error)
@@ -415,8 +415,8 @@ type MatchServiceServer interface {
 	// all have: the last counts, and with the last seat's play begins. What is placed
 	// is sealed, and bound by a commitment in the event; nobody else is told before
 	// the game has ended. A placement that breaks a rule is refused with the first
-	// rule that it breaks (ILLEGAL_PLACEMENT). Games that deal their pieces have no such phase:
-	// refused with NO_PLACEMENT_PHASE.
+	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
+	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(context.Context, *SubmitPlacementRequest) (*SubmitPlacementResponse, error)
 	// OfferDraw offers a draw to the opponent.
 	OfferDraw(context.Context, *OfferDrawRequest) (*OfferDrawResponse, error)
