@@ -114,6 +114,42 @@ func drawArmyChess(graph *armyGraph, view *refereev1.ArmyChessView, after *refer
 	return b
 }
 
+// open puts the ranks on pieces that were hidden, out of what an ended game has
+// revealed: its placements or its deal. A hidden piece is known by the stop that it
+// began on.
+func (b *armyBoard) open(view *refereev1.ArmyChessView, ended *refereev1.Game) {
+	began := map[string]*armyPiece{}
+	start := drawPlacements(b.armyGraph, ended.GetPlacements())
+	if start == nil {
+		start = drawArmyDeal(ended.GetDeal().GetArrangement())
+	}
+	if start == nil {
+		return // a game that was never played
+	}
+	for _, p := range start.Placed {
+		began[p.Square] = p.Piece
+	}
+	origins := map[string]string{}
+	for _, p := range view.GetPieces() {
+		origins[p.GetSquare()] = p.GetOrigin()
+	}
+	for i := range b.Placed {
+		p := &b.Placed[i]
+		if p.Piece.Name != "" {
+			continue
+		}
+		origin := origins[p.Square]
+		if origin == "" {
+			origin = p.Square // face down, where it was dealt
+		}
+		if known := began[origin]; known != nil {
+			opened := *known
+			opened.Private = true
+			p.Piece = &opened
+		}
+	}
+}
+
 // drawPlacing draws the placement phase: who is ready, and what the viewer may
 // know of the placements.
 func drawPlacing(graph *armyGraph, placements []*refereev1.SeatPlacement) *armyBoard {

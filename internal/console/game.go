@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"referee.example/internal/rules/junqi"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -20,6 +21,7 @@ type gamePage struct {
 	Result   *refereev1.GameResult // of the whole game; nil while it runs
 	Settled  *refereev1.Settlement // likewise
 	Viewer   int                   // seat; -1 for a spectator
+	Opened   bool                  // all that was hidden is shown
 	Ply      int                   // that is shown
 	Last     int                   // ply of the game so far
 	Latest   bool
@@ -129,6 +131,7 @@ type gameRequest struct {
 	game   uint32
 	ply    int // -1 for the last
 	viewer *uint32
+	opened bool // show what was hidden, once the game has ended
 }
 
 func readGameRequest(r *http.Request) (gameRequest, error) {
@@ -153,6 +156,7 @@ func readGameRequest(r *http.Request) (gameRequest, error) {
 		viewer := uint32(seat)
 		out.viewer = &viewer
 	}
+	out.opened = out.viewer == nil && r.URL.Query().Has("opened")
 	return out, nil
 }
 
@@ -164,6 +168,9 @@ func (g gameRequest) url(ply int) string {
 	}
 	if g.viewer != nil {
 		query.Set("seat", strconv.FormatUint(uint64(*g.viewer), 10))
+	}
+	if g.opened {
+		query.Set("opened", "")
 	}
 	address := gameURL(g.match, g.game)
 	if len(query) > 0 {
@@ -230,13 +237,16 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 		p.LiveURL = liveURL(wanted.match, wanted.game, record.GetEvents())
 	}
 	p.steps(wanted)
-	p.viewers(wanted)
+	p.viewers(wanted, record.GetRuleset())
 	thinking := thinkTimes(len(p.Match.GetSeats()), record.GetEvents())
 	p.moves(wanted, record, thinking)
 	if record.GetRuleset().GetArmyChess() != nil {
 		p.Said = armySaid(p.Match, record.GetEvents(), shown)
 	}
 	p.Board = drawBoard(record.GetRuleset(), position, plyEvent(record.GetEvents(), shown))
+	if p.Opened = wanted.opened && p.Board.ArmyChess != nil && game.GetResult() != nil; p.Opened {
+		p.Board.ArmyChess.open(position.GetArmyChess(), game)
+	}
 	p.seats(position, record.GetRuleset().GetClock())
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
 	p.Clock = newClockChart(record, shown)
@@ -255,11 +265,22 @@ func (p *gamePage) steps(wanted gameRequest) {
 	}
 }
 
-// viewers are the seats whose view may be asked for, and the spectator's.
-func (p *gamePage) viewers(wanted gameRequest) {
-	ply := wanted.ply
-	wanted.viewer = nil
-	p.Viewers = append(p.Viewers, link{URL: wanted.url(ply), Key: "game.spectator", Current: p.Viewer < 0})
+// viewers are the seats whose view may be asked for, and the spectator's. While
+// seats have secrets of their own their views are for players alone.
+func (p *gamePage) viewers(wanted gameRequest, rules *refereev1.Ruleset) {
+	ply, opened := wanted.ply, wanted.opened
+	wanted.viewer, wanted.opened = nil, false
+	p.Viewers = append(p.Viewers, link{URL: wanted.url(ply), Key: "game.spectator", Current: p.Viewer < 0 && !opened})
+	if army := rules.GetArmyChess(); army != nil {
+		if p.Live && army.GetForm() != junqi.FormFlip {
+			return
+		}
+		if !p.Live {
+			all := wanted
+			all.opened = true
+			p.Viewers = append(p.Viewers, link{URL: all.url(ply), Key: "game.opened", Current: opened})
+		}
+	}
 	for _, seat := range p.Match.GetSeats() {
 		number := seat.GetSeat()
 		wanted.viewer = &number

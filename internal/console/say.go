@@ -63,9 +63,31 @@ func (words) Won(seat int, result *refereev1.GameResult) bool {
 	return slices.Contains(result.GetWinnerSeats(), uint32(seat))
 }
 
-// Winner reports whether a seat won a match.
-func (words) Winner(match *refereev1.Match, seat int) bool {
-	return slices.Contains(match.GetWinnerSeats(), uint32(seat))
+// Parties are the two parties of a match.
+func (words) Parties(match *refereev1.Match) []party { return partiesOf(match) }
+
+// seated is a player on a seat.
+type seated struct {
+	Seat   int
+	Player string
+}
+
+// Sides are players by seat as the two sides that they play on: with four seats
+// every second is a partner.
+func (words) Sides(players []string) [2][]seated {
+	var sides [2][]seated
+	for seat, player := range players {
+		sides[seat%2] = append(sides[seat%2], seated{seat, player})
+	}
+	return sides
+}
+
+// PlayerIDs are the players of a match by seat.
+func (words) PlayerIDs(match *refereev1.Match) (players []string) {
+	for _, seat := range match.GetSeats() {
+		players = append(players, seat.GetPlayerId())
+	}
+	return players
 }
 
 // Lasted is the time between two instants, empty while the second is to come.
