@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
@@ -26,7 +27,14 @@ func checkAction(_ context.Context, call invocation) error {
 POSITION is eight groups of four squares and the side to move, or a whole state:
   "----/----/-X--/C-Pr/----/----/Kp--/---- red"
 ACTION is a flip with what it turns, a1(n), a move, a4-a5, a dark capture with
-what it turns, a4-a5(k), or stop.`)
+what it turns, a4-a5(k), or stop.
+
+In army chess POSITION is the pieces by stop and the seat to move, or a whole
+state; a rank that not everybody was shown has a question mark after it, and
+where it began:
+  "A1=tF?,A4=t2?,G2=b9?L0,L1=bF? seat=0"
+ACTION is a flip, F2 or F2(t5), a move, G2-F2, or what else happens: pass,
+out=1:time, out=1:resignation, leave=1.`)
 	if err != nil {
 		return err
 	}
@@ -44,6 +52,9 @@ what it turns, a4-a5(k), or stop.`)
 	if err != nil {
 		return err
 	}
+	if g := r.ArmyChessGame(); g != nil {
+		return call.checkArmyChess(g, position, arguments[0])
+	}
 	action, turned, err := banqi.ParseAction(arguments[0])
 	if err != nil {
 		return &usageError{fmt.Sprintf("%q is %v", arguments[0], err)}
@@ -56,10 +67,11 @@ what it turns, a4-a5(k), or stop.`)
 }
 
 // takePosition takes the position out of the arguments: the first that has four
-// squares and a gap. It may begin with empty squares and so look like a flag.
+// squares and a gap, or names the seat to move. It may begin with empty squares and
+// so look like a flag.
 func (call *invocation) takePosition() string {
 	at := slices.IndexFunc(call.arguments, func(argument string) bool {
-		return len(argument) > 4 && (argument[4] == '/' || argument[4] == ' ')
+		return len(argument) > 4 && (argument[4] == '/' || argument[4] == ' ') || strings.Contains(argument, " seat=")
 	})
 	if at < 0 {
 		return ""

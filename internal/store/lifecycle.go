@@ -15,7 +15,7 @@ import (
 
 const (
 	sqlStartGame = `
-UPDATE games SET status = 2, started_at = $3, first_seat = $4, balances = $5, hold_ids = $6, player_seeds = $7, root = $8
+UPDATE games SET status = $9, started_at = $3, first_seat = $4, balances = $5, hold_ids = $6, player_seeds = $7, root = $8
 WHERE match_id = $1 AND game = $2`
 	sqlEndGame = `
 UPDATE games SET status = 4, ended_at = $3, end_reason = $4, winners = $5, void = $6, first_ply = $7, last_ply = $8,
@@ -73,6 +73,9 @@ func (f *further) event(e *referee.Event) (setMatch bool, err error) {
 	switch e.Kind {
 	case referee.EventGameStarted:
 		return true, f.gameStarted(e)
+	case referee.EventPlayBegan:
+		f.queue(sqlSetGameStatus, e.Game, int16(referee.GamePlaying))
+		return false, nil
 	case referee.EventFoulRuled:
 		f.queue(sqlSetGameStatus, e.Game, int16(referee.GamePlaying))
 		return true, nil
@@ -95,8 +98,12 @@ func (f *further) gameStarted(e *referee.Event) error {
 	for i, seed := range d.PlayerSeeds {
 		seeds[i] = notNull(seed)
 	}
+	status := referee.GamePlaying
+	if f.state.Rules.Places() {
+		status = referee.GamePlacing
+	}
 	f.queue(sqlStartGame, e.Game, timestamp(e.Time), int16(d.First), d.Balances,
-		append([]string{}, d.HoldIDs...), seeds, d.Root[:])
+		append([]string{}, d.HoldIDs...), seeds, d.Root[:], int16(status))
 	return nil
 }
 
