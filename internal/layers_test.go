@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"internal/devpg":         {},
 	"internal/pgtest":        {"internal/devpg", "migrations"},
 	"internal/pgtest/withpg": {"internal/devpg", "internal/pgtest"},
-	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/simulate", "internal/telemetry", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
+	"cmd/referee":            {"internal/app", "internal/demo", "internal/devpg", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/rules/junqi", "internal/simulate", "internal/telemetry", "internal/tlog", "internal/verify", "internal/witness", "migrations", "proto/referee/v1"},
 	"migrations":             {},
 	"proto/referee/v1":       {},
 

@@ -115,7 +115,7 @@ func cutPart(b []byte) (part, rest []byte, whole bool) {
 
 func (e *Event) checkRanges() error {
 	switch {
-	case e.Kind < EventMatchCreated || e.Kind > EventMatchAbandoned:
+	case e.Kind < EventMatchCreated || e.Kind > EventIllegalAttempt:
 		return fmt.Errorf("%w: kind %d", ErrEvent, e.Kind)
 	case e.Seat < rules.NoSeat || e.Seat >= rules.MaxSeats:
 		return fmt.Errorf("%w: seat %d", ErrEvent, e.Seat)

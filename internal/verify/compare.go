@@ -11,7 +11,6 @@ import (
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 )
 
 // compare compares the event that had to be with the one on record.
@@ -26,13 +25,13 @@ func (c *checker) compare(game int, want, got *referee.Event) {
 		differ("seat", want.Seat, got.Seat)
 	}
 	if want.Action != got.Action {
-		differ("action", banqi.FormatAction(want.Action, rules.NoPiece), banqi.FormatAction(got.Action, rules.NoPiece))
+		differ("action", c.rules.FormatAction(want.Action, rules.NoPiece), c.rules.FormatAction(got.Action, rules.NoPiece))
 	}
 	if want.Turned != got.Turned {
-		differ("turned", want.Turned, got.Turned)
+		differ("turned", c.pieceName(want.Turned), c.pieceName(got.Turned))
 	}
 	if want.Captured != got.Captured {
-		differ("captured", want.Captured, got.Captured)
+		differ("captured", c.pieceName(want.Captured), c.pieceName(got.Captured))
 	}
 	if want.Ply != got.Ply {
 		differ("ply", want.Ply, got.Ply)
@@ -56,6 +55,9 @@ func (c *checker) compare(game int, want, got *referee.Event) {
 
 // compareDetail names the fields of the detail that differ.
 func (c *checker) compareDetail(game int, want, got *referee.Event) {
+	if c.rules.ArmyChess != nil && c.compareDisclosed(game, want, got) {
+		return
+	}
 	a, errA := detailOf(want)
 	b, errB := detailOf(got)
 	if errA != nil || errB != nil || a == nil || b == nil {
@@ -73,6 +75,36 @@ func (c *checker) compareDetail(game int, want, got *referee.Event) {
 	if same {
 		c.find(game, got.Seq, "detail", words(want.Detail), words(got.Detail))
 	}
+}
+
+// compareDisclosed names what of a change of a board of army chess differs; false
+// where the event is none.
+func (c *checker) compareDisclosed(game int, want, got *referee.Event) bool {
+	switch want.Kind {
+	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatOut, referee.EventSeatLeft:
+	default:
+		return false
+	}
+	a, errA := want.Disclosed()
+	b, errB := got.Disclosed()
+	if errA != nil || errB != nil {
+		return false
+	}
+	differ := func(what, expected, found string) {
+		if expected != found {
+			c.find(game, got.Seq, what, expected, found)
+		}
+	}
+	flags := func(d *referee.Disclosed) string {
+		return strings.Join(c.rules.FallenFlags(d), ", ")
+	}
+	differ("reason", words(a.Reason), words(b.Reason))
+	differ("verdict", a.Verdict.String(), b.Verdict.String())
+	differ("shown", c.pieceName(a.Shown), c.pieceName(b.Shown))
+	differ("flag", words(a.Flag), words(b.Flag))
+	differ("flags", flags(&a), flags(&b))
+	differ("stuck_seats", words(seatsOf(a.Stuck)), words(seatsOf(b.Stuck)))
+	return c.found(game, got.Seq)
 }
 
 // detailOf decodes the detail of an event's kind; nil for kinds without one.
@@ -94,8 +126,20 @@ func detailOf(e *referee.Event) (detail any, err error) {
 		detail, err = e.Small()
 	case referee.EventCompensation:
 		detail, err = e.Compensation()
+	case referee.EventPlacementSubmitted:
+		detail, err = e.Placed()
+	case referee.EventPlayBegan:
+		detail, err = e.Began()
 	}
 	return detail, err
+}
+
+// pieceName writes a piece as the rules' family does.
+func (c *checker) pieceName(piece rules.Piece) string {
+	if piece == rules.NoPiece {
+		return "none"
+	}
+	return c.rules.PieceName(piece)
 }
 
 // snake turns a Go field's name into that of the contract.
@@ -119,11 +163,6 @@ func words(value any) string {
 		return v
 	case clock.Time:
 		return instant(int64(v))
-	case rules.Piece:
-		if v == rules.NoPiece {
-			return "none"
-		}
-		return string(banqi.PieceLetter(v))
 	case [32]byte:
 		return hexOf(v)
 	case []byte:

@@ -39,7 +39,7 @@ func (c *checker) openings(g *played) {
 
 func (c *checker) opening(g *played, e *referee.Event, o *Opening) {
 	if at := c.rules.DealIndex(e); int(o.Square) != at || o.Piece != byte(e.Turned) {
-		c.find(g.Number, e.Seq, "opening", fmt.Sprintf("of %s on square %d", words(e.Turned), at),
+		c.find(g.Number, e.Seq, "opening", fmt.Sprintf("of %s on square %d", c.pieceName(e.Turned), at),
 			fmt.Sprintf("of piece %d on square %d", o.Piece, o.Square))
 	} else if !o.Verify(g.started.Root, len(c.rules.Deck())) {
 		c.find(g.Number, e.Seq, "opening", "a salt and a proof that open the root "+hexOf(g.started.Root), "others")

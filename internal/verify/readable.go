@@ -7,7 +7,6 @@ import (
 	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
-	"referee.example/internal/rules/banqi"
 )
 
 // Readable is what a game came to, for people and for programs that do not read
@@ -42,7 +41,7 @@ func readableOf(s *referee.State, g *played) *Readable {
 	for i := range g.events {
 		e := &g.events[i]
 		if e.Kind == referee.EventPly || e.Kind == referee.EventServerPly {
-			r.Actions = append(r.Actions, banqi.FormatAction(e.Action, e.Turned))
+			r.Actions = append(r.Actions, s.Rules.FormatAction(e.Action, e.Turned))
 		}
 		if e.Kind == referee.EventGameEnded || e.Kind == referee.EventMatchEnded {
 			r.Ended = at(e.Time)
