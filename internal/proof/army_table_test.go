@@ -27,6 +27,7 @@ type armyTable struct {
 	state      junqi.State
 	ids        *junqi.Identities
 	placements []junqi.Placement
+	fierce     int // of ten actions that could be attacks, how many are
 }
 
 // armyEngine compiles the board of a ruleset as it comes over the wire.
@@ -68,7 +69,7 @@ func armyStart(g *junqi.Game, match string) *refereev1.StartGameRequest {
 // pieces, nobody has yet.
 func newArmyTable(t tester, h *house, r *replica, ruleset *refereev1.Ruleset, dice *rand.Rand) *armyTable {
 	t.Helper()
-	a := &armyTable{t: t, h: h, r: r, dice: dice, engine: armyEngine(t, ruleset), ids: new(junqi.Identities)}
+	a := &armyTable{t: t, h: h, r: r, dice: dice, fierce: 3 + dice.IntN(6), engine: armyEngine(t, ruleset), ids: new(junqi.Identities)}
 	created, err := r.match.CreateMatch(h.as("east"), armyCreation(a.engine, ruleset))
 	must(t, err)
 	started, err := r.match.StartGame(h.as("east"), armyStart(a.engine, created.GetChange().GetGame().GetMatchId()))
@@ -150,19 +151,77 @@ func (a *armyTable) place() {
 	a.begin()
 }
 
-// choose picks an action of the seat to move, more often than not an attack.
+// choose picks an action of the seat to move: often an attack, a flag's or a winning
+// one rather than another. The players know what lies there, so that games come to
+// a point.
 func (a *armyTable) choose() rules.Action {
 	actions := a.engine.List(&a.state, a.ids, nil)
-	var attacks []rules.Action
+	var attacks, winning []rules.Action
 	for _, action := range actions {
-		if action.Kind == rules.ActionMove && a.state.At(action.To) != rules.NoPiece {
-			attacks = append(attacks, action)
+		if action.Kind != rules.ActionMove || a.state.At(action.To) == rules.NoPiece {
+			continue
+		}
+		attacks = append(attacks, action)
+		switch d, err := a.engine.Judge(&a.state, a.ids, junqi.Ply(action)); {
+		case err == nil && d.Flag:
+			return action
+		case err == nil && d.Verdict == junqi.AttackerWon:
+			winning = append(winning, action)
 		}
 	}
-	if len(attacks) > 0 && a.dice.IntN(10) < 7 {
+	if len(winning) > 0 {
+		attacks = winning
+	}
+	switch luck := a.dice.IntN(10); {
+	case len(attacks) > 0 && luck < a.fierce:
 		actions = attacks
+	case luck%2 == 0:
+		return a.approach(actions)
 	}
 	return actions[a.dice.IntN(len(actions))]
+}
+
+// approach picks the move that brings a piece nearest to a flag of the other side;
+// any action where that is not known.
+func (a *armyTable) approach(actions []rules.Action) rules.Action {
+	best, nearest := actions[a.dice.IntN(len(actions))], 1000
+	mine := a.engine.Teams()[a.state.Turn()%2]
+	for stop := range a.engine.Squares() {
+		flag := a.ids[stop]
+		if junqi.RankOf(flag) != junqi.Flag || mine.Has(a.engine.Seat(&a.state, junqi.SideOf(flag))) || a.state.Out().Has(a.engine.Seat(&a.state, junqi.SideOf(flag))) {
+			continue
+		}
+		x, y := grid(a.engine.SquareName(rules.Square(stop)))
+		for _, action := range actions {
+			if action.Kind != rules.ActionMove {
+				continue
+			}
+			toX, toY := grid(a.engine.SquareName(action.To))
+			if away := max(x-toX, toX-x) + max(y-toY, toY-y); away < nearest || away == nearest && a.dice.IntN(2) == 0 {
+				best, nearest = action, away
+			}
+		}
+	}
+	return best
+}
+
+// grid is where a stop lies on paper, to the right and down.
+func grid(name string) (x, y int) {
+	if len(name) == 2 {
+		return int(name[1] - '0'), int(name[0] - 'A')
+	}
+	row, column := int(name[1]-'1'), int(name[2]-'1')
+	switch name[0] {
+	case 'S':
+		return 6 + column, 11 + row
+	case 'E':
+		return 11 + row, 10 - column
+	case 'N':
+		return 10 - column, 5 - row
+	case 'W':
+		return 5 - row, 6 + column
+	}
+	return 6 + 2*column, 6 + 2*row // the centre
 }
 
 // wireAction is an action of the board as a request has it.

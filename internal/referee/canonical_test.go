@@ -55,7 +55,7 @@ func TestDecodeEventRefuses(t *testing.T) {
 		"cut in a part":       good[:len(good)-1],
 		"left over":           append(bytes.Clone(good), 0),
 		"kind 0":              change(27, 0),
-		"unknown kind":        change(27, 22),
+		"unknown kind":        change(27, 29),
 		"seat 4":              change(26, 4),
 		"seat -2":             change(26, 0xfe),
 		"time before 1970":    change(33, 0x80),
