@@ -94,5 +94,5 @@ func (t *table) fight(plies int, pause func()) bool {
 		}
 		t.act(action.GetAction())
 	}
-	return true
+	return t.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING
 }
