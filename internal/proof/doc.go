@@ -7,6 +7,9 @@
 //	kill_test.go           a killed replica loses nothing that was acknowledged
 //	silence_test.go        an expiry is at its own instant, whoever looks first
 //	hidden_test.go         what is face down changes nothing that anybody can see
+//	army_game_test.go      games of army chess end, settle and open as an engine beside them says
+//	army_endings_test.go   seats go out, leave and try what is illegal as the rules have it
+//	army_hidden_test.go    what a seat has not been shown of army chess changes nothing that it can see
 //	hostile_test.go        a refused call changes nothing
 //	watch_test.go          a watcher sees each event once, in order, without a gap
 //	wire_test.go           hostile bytes, calls and connections hinder nobody and leave nothing
@@ -15,6 +18,6 @@
 //	rolling_test.go        a rolling restart loses no call of a client with the service config
 //	feed_test.go           a settlement has one position in its platform's feed, whoever is killed
 //
-// replicas_test.go starts replicas, play_test.go makes calls, rows_test.go reads
-// the tables.
+// replicas_test.go starts replicas, play_test.go makes calls, army_table_test.go those
+// of army chess, rows_test.go reads the tables.
 package proof

@@ -359,7 +359,7 @@ func (s *stage) rows(id string, see func(string, any)) {
 	for _, table := range []string{"matches", "match_states", "games", "events", "participants", "settlements", "create_requests"} {
 		var text string
 		must(s.t, s.h.pool.QueryRow(s.h.ctx, `SELECT coalesce(string_agg(row, E'\n' ORDER BY row), '') FROM (
-			SELECT (to_jsonb(t) - $2::text[] - CASE WHEN to_jsonb(t) ->> 'kind' IN ('1', '2') THEN ARRAY['detail'] ELSE '{}' END)::text AS row
+			SELECT (to_jsonb(t) - $2::text[] - CASE WHEN to_jsonb(t) ->> 'kind' IN ('1', '2', '22') THEN ARRAY['detail'] ELSE '{}' END)::text AS row
 			FROM `+table+` t WHERE match_id = $1) rows`, id, opaque).Scan(&text))
 		if text == "" && table != "settlements" {
 			s.t.Fatalf("%s has no row of the match", table)
@@ -388,6 +388,7 @@ func (s *stage) snapshot(id string, see func(string, any)) {
 		s.t.Fatal("the snapshot has no sealed seed: it is no whole state")
 	}
 	state.ID, state.Created = referee.ID{}, 1
+	g.Placing.Sealed = make([]byte, len(g.Placing.Sealed))
 	g.Commitment, g.Root, g.Head, g.Sealed = [32]byte{}, [32]byte{}, [32]byte{}, make([]byte, len(g.Sealed))
 	g.Started, g.Last, g.Clock.TurnStart = 1, 1, 1
 	masked := state.Snapshot()

@@ -246,17 +246,6 @@ func (e *Event) Disclosed() (Disclosed, error) {
 	return d, err
 }
 
-// FallenFlags names the flags whose stops a change made public, such as "seat 1 on
-// A1", in order of seats.
-func (r *Rules) FallenFlags(d *Disclosed) (flags []string) {
-	for seat, stop := range d.FlagAt {
-		if d.Fallen.Has(rules.Seat(seat)) {
-			flags = append(flags, fmt.Sprintf("seat %d on %s", seat, r.SquareName(stop)))
-		}
-	}
-	return flags
-}
-
 // ArmyChange returns what an event of a game of army chess did to its board, in the
 // board's own form. The error is that of a detail which can't be decoded.
 func ArmyChange(e *Event) (junqi.Change, error) {

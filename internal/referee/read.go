@@ -234,12 +234,19 @@ func (r *Referee) Game(ctx context.Context, caller Caller, id ID, game int) (*St
 	return r.stateAt(ctx, s, game, 0)
 }
 
-// GameAtPly returns a match as it stood after a ply of a game.
+// GameAtPly returns a match as it stood after a ply of a game; for ply 0 before the
+// first, if play has begun, or else at the game's start.
 func (r *Referee) GameAtPly(ctx context.Context, s *State, game, ply int) (*State, int, error) {
 	if ply == 0 {
 		seq := 1
 		if game == 1 {
 			seq = 2 // the match's creation comes before the start
+		}
+		if s.Rules.family.places() {
+			var err error
+			if seq, err = r.playBegan(ctx, s.ID, game, seq); err != nil {
+				return nil, 0, err
+			}
 		}
 		then, err := r.stateAt(ctx, s, game, seq)
 		return then, seq, err
@@ -253,6 +260,25 @@ func (r *Referee) GameAtPly(ctx context.Context, s *State, game, ply int) (*Stat
 	}
 	then, err := r.stateAt(ctx, s, game, e.Seq)
 	return then, e.Seq, err
+}
+
+// playBegan returns the event with which play began in a game that was started at
+// seq; seq itself if it has not.
+func (r *Referee) playBegan(ctx context.Context, id ID, game, seq int) (int, error) {
+	for from := seq; ; from += foldPage {
+		events, err := r.store.Events(ctx, id, game, from, foldPage)
+		if err != nil {
+			return 0, err
+		}
+		for i := range events {
+			if events[i].Kind == EventPlayBegan {
+				return events[i].Seq, nil
+			}
+		}
+		if len(events) < foldPage {
+			return seq, nil
+		}
+	}
 }
 
 // Events returns a game's events from seq on, at most limit.

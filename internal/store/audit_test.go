@@ -383,7 +383,7 @@ func TestAuditRedactsOtherFamilies(t *testing.T) {
 	if got := pieces(); got != "true|true|true" {
 		t.Fatalf("dark chess shows %s", got)
 	}
-	const other = `{"army_chess":{}}`
+	const other = `{"another":{}}`
 	d.exec(`INSERT INTO rulesets (ruleset_hash, ruleset_id, content) VALUES (sha256($1), '', convert_from($1, 'UTF8'))`, []byte(other))
 	d.exec(`UPDATE matches SET ruleset_hash = sha256($2) WHERE match_id = $1`, uuid(id), []byte(other))
 	if got := pieces(); got != "false|false|false" {

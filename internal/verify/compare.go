@@ -55,9 +55,6 @@ func (c *checker) compare(game int, want, got *referee.Event) {
 
 // compareDetail names the fields of the detail that differ.
 func (c *checker) compareDetail(game int, want, got *referee.Event) {
-	if c.rules.ArmyChess != nil && c.compareDisclosed(game, want, got) {
-		return
-	}
 	a, errA := detailOf(want)
 	b, errB := detailOf(got)
 	if errA != nil || errB != nil || a == nil || b == nil {
@@ -75,36 +72,6 @@ func (c *checker) compareDetail(game int, want, got *referee.Event) {
 	if same {
 		c.find(game, got.Seq, "detail", words(want.Detail), words(got.Detail))
 	}
-}
-
-// compareDisclosed names what of a change of a board of army chess differs; false
-// where the event is none.
-func (c *checker) compareDisclosed(game int, want, got *referee.Event) bool {
-	switch want.Kind {
-	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatOut, referee.EventSeatLeft:
-	default:
-		return false
-	}
-	a, errA := want.Disclosed()
-	b, errB := got.Disclosed()
-	if errA != nil || errB != nil {
-		return false
-	}
-	differ := func(what, expected, found string) {
-		if expected != found {
-			c.find(game, got.Seq, what, expected, found)
-		}
-	}
-	flags := func(d *referee.Disclosed) string {
-		return strings.Join(c.rules.FallenFlags(d), ", ")
-	}
-	differ("reason", words(a.Reason), words(b.Reason))
-	differ("verdict", a.Verdict.String(), b.Verdict.String())
-	differ("shown", c.pieceName(a.Shown), c.pieceName(b.Shown))
-	differ("flag", words(a.Flag), words(b.Flag))
-	differ("flags", flags(&a), flags(&b))
-	differ("stuck_seats", words(seatsOf(a.Stuck)), words(seatsOf(b.Stuck)))
-	return c.found(game, got.Seq)
 }
 
 // detailOf decodes the detail of an event's kind; nil for kinds without one.
@@ -130,16 +97,16 @@ func detailOf(e *referee.Event) (detail any, err error) {
 		detail, err = e.Placed()
 	case referee.EventPlayBegan:
 		detail, err = e.Began()
+	case referee.EventPly, referee.EventServerPly, referee.EventTurnPassed, referee.EventSeatLeft:
+		var d referee.Disclosed
+		d, err = e.Disclosed()
+		detail = d.Disclosure
+	case referee.EventSeatOut:
+		detail, err = e.Disclosed()
+	case referee.EventIllegalAttempt:
+		detail, err = e.Small()
 	}
 	return detail, err
-}
-
-// pieceName writes a piece as the rules' family does.
-func (c *checker) pieceName(piece rules.Piece) string {
-	if piece == rules.NoPiece {
-		return "none"
-	}
-	return c.rules.PieceName(piece)
 }
 
 // snake turns a Go field's name into that of the contract.
@@ -154,6 +121,14 @@ func snake(name string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// pieceName writes a piece for a person.
+func (c *checker) pieceName(piece rules.Piece) string {
+	if piece == rules.NoPiece {
+		return "none"
+	}
+	return c.rules.PieceName(piece)
 }
 
 // words writes a value for a person.

@@ -63,7 +63,7 @@ func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, comm
 	}
 	tb := &table{t: t, keys: keys, now: at, dice: rand.New(rand.NewPCG(seed, 1)), logs: make([][]referee.Event, 1), commit: commit}
 	c := &referee.CreateMatch{
-		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben", "cy", "dee"}[:r.Seats()],
+		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben", "cho", "dee"}[:r.Seats()],
 		Rules: r, Stake: 100, Balances: balances(r.Seats()), FirstSeat: rules.NoSeat, TableRef: "table 1",
 		Charges: series.Charges{Fee: 5, DisconnectionPenalty: 50},
 	}
