@@ -126,7 +126,7 @@ func TestArmyPlacing(t *testing.T) {
 	table := h.army("siguo")
 	table.place(2)
 	page := v.get("/console/matches/" + table.id + "/games/1")
-	for _, want := range []string{"player-3 is ready", "player-1 is still placing", "The pieces are being placed."} {
+	for _, want := range []string{"player-3 has placed the pieces", "player-1 has not placed yet", "The pieces are being placed."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -75,8 +75,8 @@ type armyBoard struct {
 	FaceDown  uint32
 	IdlePlies uint32
 	IdleLimit uint32
-	Placing   bool
-	Ready     []armyReady
+	Ready     []armyReady // in the placement phase, and of a game that ended in it
+	Placing   bool        // it goes on
 }
 
 // armyPlaced is a piece on a stop.
@@ -152,8 +152,8 @@ func (b *armyBoard) open(view *refereev1.ArmyChessView, ended *refereev1.Game) {
 
 // drawPlacing draws the placement phase: who is ready, and what the viewer may
 // know of the placements.
-func drawPlacing(graph *armyGraph, placements []*refereev1.SeatPlacement) *armyBoard {
-	b := &armyBoard{armyGraph: graph, Placing: true}
+func drawPlacing(graph *armyGraph, goesOn bool, placements []*refereev1.SeatPlacement) *armyBoard {
+	b := &armyBoard{armyGraph: graph, Placing: goesOn}
 	for _, placement := range placements {
 		b.Ready = append(b.Ready, armyReady{placement.GetSeat(), placement.GetAttempt()})
 		b.placement(placement)
@@ -290,8 +290,8 @@ func (s *seatPanel) armyChess(view *refereev1.ArmyChessView, seat int) {
 }
 
 // placing adds what the placement phase knows of a seat.
-func (s *seatPanel) placing(placement *refereev1.SeatPlacement) {
-	s.Army, s.Placing, s.Attempts = true, true, placement.GetAttempt()
+func (s *seatPanel) placing(goesOn bool, placement *refereev1.SeatPlacement) {
+	s.Army, s.Placing, s.Attempts = true, goesOn, placement.GetAttempt()
 	s.ArmySide = &armyPiece{Side: int(placement.GetSeat())}
 }
 

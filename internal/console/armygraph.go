@@ -11,6 +11,7 @@ import (
 // closer than their columns, since pieces are wider than high.
 const (
 	armyMargin   = 74
+	fourMargin   = 104 // there the names of the stops stand in it
 	twoColumn    = 108
 	twoRow       = 74
 	twoRiver     = 40 // between the two sides
@@ -53,7 +54,7 @@ func newArmyGraph(form string) *armyGraph {
 	g.Width, g.Height = 2*armyMargin+4*twoColumn, 2*armyMargin+11*twoRow+twoRiver
 	if g.Four {
 		where = fourPlayerStop
-		g.Width = 2*armyMargin + (fourStops-1)*fourCell
+		g.Width = 2*fourMargin + (fourStops-1)*fourCell
 		g.Height = g.Width
 	}
 	stops := game.Stops()
@@ -108,15 +109,15 @@ func fourPlayerStop(name string) point {
 	default: // 'W'
 		x, y = fourFirst-1-row, fourFirst+column
 	}
-	return point{armyMargin + x*fourCell, armyMargin + y*fourCell}
+	return point{fourMargin + x*fourCell, fourMargin + y*fourCell}
 }
 
 // path draws an edge: straight, or a quarter of a circle where a rail turns from
 // one side of the four players' board into the next.
 func (g *armyGraph) path(from, to point) string {
 	const (
-		near = armyMargin + (fourFirst-1)*fourCell
-		far  = armyMargin + (fourLast+1)*fourCell
+		near = fourMargin + (fourFirst-1)*fourCell
+		far  = fourMargin + (fourLast+1)*fourCell
 	)
 	corner := func(p point) bool { return (p.x == near || p.x == far) != (p.y == near || p.y == far) }
 	if g.Four && from.x != to.x && from.y != to.y && corner(from) && corner(to) {
@@ -147,19 +148,20 @@ func (g *armyGraph) label() {
 		}
 		return
 	}
+	const at = 2 * coordinateAt
 	for _, side := range g.game.SideLetters() {
 		for column := '1'; column <= '5'; column++ {
 			name := string(side) + "6" + string(column)
 			p := g.at[name]
 			switch side {
 			case 'S':
-				p.y = g.Height - coordinateAt
+				p.y = g.Height - at
 			case 'N':
-				p.y = coordinateAt / 2
+				p.y = at / 2
 			case 'E':
-				p.x = g.Width - coordinateAt
+				p.x = g.Width - at
 			default:
-				p.x = coordinateAt / 2
+				p.x = at / 2
 			}
 			g.Labels = append(g.Labels, label{p.x, p.y, strings.Replace(name, "6", "", 1)})
 		}

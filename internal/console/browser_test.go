@@ -188,9 +188,9 @@ func TestArmyPagesFit(t *testing.T) {
 		t.fight(plies, h.thought())
 		return "/console/matches/" + t.id + "/games/1"
 	}
-	placing := h.army("siguo")
-	placing.place(1)
 	dark, flip, four := ended("junqi-dark", 60), ended("junqi-flip", 70), ended("siguo", 90)
+	placing := h.army("siguo", func(r *refereev1.Ruleset) { r.Clock.PlacementMs = 600_000 }) // as long as it is looked at
+	placing.place(1)
 	h.browser().fit(h.tokens["auditor"], []shownPage{
 		{"army-live", running("junqi-dark", 40)},
 		{"army-ply", dark + "/games/1?ply=37&opened"},

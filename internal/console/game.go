@@ -71,9 +71,13 @@ func drawBoard(rules *refereev1.Ruleset, position *refereev1.Game, after *refere
 	case position.GetArmyChess() != nil:
 		return board{ArmyChess: drawArmyChess(armyGraphOf(army), position.GetArmyChess(), after)}
 	case army != nil && len(position.GetPlacements()) > 0:
-		return board{ArmyChess: drawPlacing(armyGraphOf(army), position.GetPlacements())}
+		return board{ArmyChess: drawPlacing(armyGraphOf(army), isPlacing(position), position.GetPlacements())}
 	}
 	return board{}
+}
+
+func isPlacing(game *refereev1.Game) bool {
+	return game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLACING
 }
 
 // seatPanel is a player beside the board.
@@ -365,7 +369,7 @@ func (p *gamePage) seats(position *refereev1.Game, rules *refereev1.ClockRules) 
 		case position.GetArmyChess() != nil:
 			panel.armyChess(position.GetArmyChess(), i)
 		case i < len(position.GetPlacements()):
-			panel.placing(position.GetPlacements()[i])
+			panel.placing(isPlacing(position), position.GetPlacements()[i])
 		}
 		p.Seats = append(p.Seats, panel)
 	}
