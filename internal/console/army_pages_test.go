@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -141,4 +143,80 @@ func TestArmyPlacing(t *testing.T) {
 	if code := v.code("/console/matches/" + table.id + "/games/1?seat=2"); code != 403 {
 		t.Errorf("a seat's view is answered with %d while the seats have secrets", code)
 	}
+}
+
+// TestNoPlacementInAPage plays the same plies of two games whose placements differ in
+// pieces that nobody was shown: every page of the running games is the same, and
+// once they have ended the pages differ, which shows that they could.
+func TestNoPlacementInAPage(t *testing.T) {
+	h := newHouse(t)
+	var tables [2]*table
+	for i, text := range []string{armyPlacements[0], "98776/6.5.5/44.33/3.2.2/M2M11/MF1BB"} {
+		tables[i] = h.army("junqi-dark")
+		for seat := range uint32(2) {
+			placed, err := h.match.SubmitPlacement(tables[i].as, &refereev1.SubmitPlacementRequest{
+				MatchId: tables[i].id, Game: 1, RequestId: requestID(), ExpectedSeq: tables[i].game.GetNextSeq(), Seat: &seat, Placement: text,
+			})
+			must(t, err)
+			tables[i].game = placed.GetChange().GetGame()
+		}
+		for _, step := range [][2]string{{"G2", "F2"}, {"F1", "F2"}, {"G1", "G2"}} { // the front rows' middles rank alike
+			tables[i].act(&refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_MOVE, From: step[0], To: step[1]})
+		}
+	}
+	v := h.signedIn("auditor")
+	for _, path := range []string{"", "/export.jsonl", "/export.txt", "/games/1", "/games/1?ply=0", "/games/1?ply=1", "/games/1?opened", "/games/1/verification", "/games/1?lang=zh-Hant", "/games/1?lang=en"} {
+		var pages [2]string
+		for i, table := range tables {
+			pages[i] = masked(v.get("/console/matches/"+table.id+path), table.id)
+		}
+		if pages[0] != pages[1] {
+			t.Errorf("%s depends on what is sealed", path)
+		}
+	}
+	var ended [2]string
+	for i, table := range tables {
+		table.resign(1)
+		ended[i] = boardOf(t, v.get("/console/matches/"+table.id+"/games/1"))
+	}
+	if ended[0] == ended[1] {
+		t.Error("the boards do not differ when the placements are open: the test proves nothing")
+	}
+}
+
+// TestArmyLive watches a game of four in a browser from the placing to its end.
+func TestArmyLive(t *testing.T) {
+	h := newHouse(t)
+	table := h.army("siguo", func(r *refereev1.Ruleset) { // as slow as a busy machine
+		r.Clock.PlacementMs, r.Clock.TurnMs = 600_000, 600_000
+	})
+	b := h.browser()
+	b.size(1100, 800, false)
+	b.signIn(h.tokens["auditor"])
+	b.open("/console/matches/" + table.id + "/games/1")
+	b.await(`document.documentElement.classList.contains('watching')`)
+	b.run(chromedp.Evaluate("window.marker = 'still here'", nil))
+	table.place(3)
+	b.await(`document.querySelectorAll('.board .army-piece.hidden.army-3').length === 25 && document.querySelectorAll('.ready li').length === 4`)
+	for seat := range uint32(3) {
+		table.place(seat)
+	}
+	b.await(`document.querySelectorAll('.board .army-piece').length === 100 && document.querySelector('.ready') === null`)
+	table.fight(6, nil)
+	b.await(`document.querySelector('.moves [aria-current] .at')?.textContent === '6'`)
+	b.run(chromedp.Click(`[data-step=first]`))
+	b.await(`location.search === '?ply=0' && document.querySelectorAll('.board .army-piece.hidden').length === 100`)
+	b.run(chromedp.Click(`[data-step=last]`))
+	b.await(`document.querySelector('.moves [aria-current] .at')?.textContent === '6'`)
+	table.resign(1)
+	b.await(`document.querySelectorAll('.board .army-1').length === 0 && document.querySelector('.seats').textContent.includes('out')`)
+	table.resign(3)
+	b.await(`document.querySelector('h1').textContent.startsWith('player-1 & player-3 win')`)
+	if hidden := eval[int](b, `document.querySelectorAll('.board .army-piece.hidden').length`); hidden != 0 {
+		t.Errorf("%d pieces are hidden after the end", hidden)
+	}
+	if got := eval[string](b, "window.marker ?? ''"); got != "still here" {
+		t.Error("the page was loaded anew")
+	}
+	b.fine()
 }

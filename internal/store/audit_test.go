@@ -380,7 +380,7 @@ func TestAuditShowsNothingOfARunningGame(t *testing.T) {
 // squares alone; once the game has ended it shows all.
 func TestAuditRedactsOtherFamilies(t *testing.T) {
 	d := newDesk(t)
-	id, at := d.playedUnder("gametower-dark-chain", 60)
+	id, at := d.playedUnder("gametower-dark-chain", 40)
 	reader := d.reader()
 	pieces := func() string {
 		t.Helper()
