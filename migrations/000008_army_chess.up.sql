@@ -26,15 +26,15 @@ CREATE OR REPLACE FUNCTION audit.end_reason(number smallint) RETURNS text LANGUA
         ELSE (ARRAY['resignation', 'time', 'disconnection', 'agreement', 'all_disconnected', 'match_voided',
             'match_abandoned'])[number - 19] END;
 
--- The stops of army chess by their numbers: A0 to L4 with two players, with four the
--- names of the board's file.
+-- The stops of army chess by their numbers: A0 to L4 with two players, with four by
+-- their side, row and column.
 CREATE FUNCTION audit.army_square(number smallint, four_players boolean) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN four_players THEN (string_to_array('C11 C12 C13 C21 C22 C23 C31 C32 C33 S11 S12 S13 S14 S15 S21 S22 S23 S24 S25 S31 S32 S33 S34 S35 S41
+    RETURN CASE WHEN four_players THEN (regexp_split_to_array('C11 C12 C13 C21 C22 C23 C31 C32 C33 S11 S12 S13 S14 S15 S21 S22 S23 S24 S25 S31 S32 S33 S34 S35 S41
         S42 S43 S44 S45 S51 S52 S53 S54 S55 S61 S62 S63 S64 S65 E11 E12 E13 E14 E15 E21 E22 E23 E24 E25 E31
         E32 E33 E34 E35 E41 E42 E43 E44 E45 E51 E52 E53 E54 E55 E61 E62 E63 E64 E65 N11 N12 N13 N14 N15 N21
         N22 N23 N24 N25 N31 N32 N33 N34 N35 N41 N42 N43 N44 N45 N51 N52 N53 N54 N55 N61 N62 N63 N64 N65 W11
         W12 W13 W14 W15 W21 W22 W23 W24 W25 W31 W32 W33 W34 W35 W41 W42 W43 W44 W45 W51 W52 W53 W54 W55 W61
-        W62 W63 W64 W65', ' '))[number + 1]
+        W62 W63 W64 W65', '\s+'))[number + 1]
         ELSE chr(65 + number / 5) || (number % 5)::text END;
 -- Pieces of army chess: a side's letter and a rank's.
 CREATE FUNCTION audit.army_piece(code smallint, four_players boolean) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -30,6 +30,7 @@ func demonstrate(ctx context.Context, call invocation) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	address := flags.String("addr", defaultAddress, "`address` of the server")
 	token := flags.String("token", "", "bearer `token` with the scope play; by default that of REFEREE_TOKEN")
+	rules := flags.String("rules", demo.StandardRuleset, "`id` of the preset to play")
 	seed := flags.Uint64("seed", 0, "`seed` of the players' dice; 0 takes any")
 	ascii := flags.Bool("ascii", false, "draw letters instead of Chinese characters")
 	colour := flags.Bool("colour", false, "use colour also where the output is no terminal")
@@ -48,6 +49,7 @@ func demonstrate(ctx context.Context, call invocation) error {
 		*seed = anySeed()
 	}
 	options := call.demoOptions(*seed, *ascii, *fast)
+	options.Ruleset = *rules
 	options.Style.Colour = options.Style.Colour || *colour
 	if options.Live {
 		options.Pause = watchablePause

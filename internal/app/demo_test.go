@@ -38,6 +38,29 @@ func TestDemonstrationMatch(t *testing.T) {
 	checkRecord(t, tt, refereev1.NewAuditServiceClient(conn), match)
 }
 
+// TestDemonstrationOfArmyChess plays a match of each form, as `referee demo --rules`
+// does.
+func TestDemonstrationOfArmyChess(t *testing.T) {
+	tt := newTable(t)
+	a := tt.start(t, slog.New(slog.DiscardHandler))
+	defer a.Stop()
+	conn := dial(t, a)
+	for seed, id := range []string{"junqi-flip", "junqi-dark", "siguo"} {
+		var out bytes.Buffer
+		match, err := demo.Play(tt.context(t), conn, demo.Options{Out: &out, Seed: uint64(seed), Ruleset: id, Style: demo.Style{ASCII: true}})
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", id, err, &out)
+		}
+		seats := map[string]int{"siguo": 4}[id]
+		if len(match.GetSeats()) != max(2, seats) || len(match.GetGames()) == 0 || !strings.Contains(out.String(), "Game 1: ") || !strings.Contains(out.String(), "sum 0") {
+			t.Errorf("%s came to %v:\n%s", id, match, &out)
+		}
+		if placed := strings.Count(out.String(), "has placed, sealed as"); placed != map[string]int{"junqi-dark": 2, "siguo": 4}[id] {
+			t.Errorf("%s: %d seats placed", id, placed)
+		}
+	}
+}
+
 func checkMatch(t *testing.T, match *refereev1.Match) {
 	t.Helper()
 	if match.GetStatus() != refereev1.MatchStatus_MATCH_STATUS_COMPLETE || match.GetValidGames() != 3 {

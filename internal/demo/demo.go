@@ -20,17 +20,21 @@ import (
 
 // What the demonstration plays for, in whole points.
 const (
-	rulesetID = "7club-standard"
-	stake     = 100
-	fee       = 5
-	balance   = 10_000
+	stake   = 100
+	fee     = 5
+	balance = 10_000
 )
+
+// StandardRuleset is what is played where nothing else is asked for.
+const StandardRuleset = "7club-standard"
 
 // Options say how a match is played and shown. The zero value of everything but
 // Out draws Chinese characters without colour, as fast as it can.
 type Options struct {
 	// Out is where boards and results go.
 	Out io.Writer
+	// Ruleset is a preset's id; empty for StandardRuleset.
+	Ruleset string
 	// Seed is of the players' dice; the deal's own randomness is the server's.
 	Seed uint64
 	// Style is how boards are drawn.
@@ -52,19 +56,34 @@ type table struct {
 	players  []string
 	balances []int64
 	match    *refereev1.Match
+	ruleset  *refereev1.Ruleset
 }
 
 // Play creates a match, plays it to its end and returns it. Its error is that
 // of the call that failed, or the context's.
 func Play(ctx context.Context, conn grpc.ClientConnInterface, options Options) (*refereev1.Match, error) {
 	dice := randv2.New(randv2.NewPCG(options.Seed, 0)) //nolint:gosec // a seed must give the same players again
-	players := []string{"player-1", "player-2"}
+	if options.Ruleset == "" {
+		options.Ruleset = StandardRuleset
+	}
+	preset, err := persist(ctx, refereev1.NewRulesServiceClient(conn).GetRuleset, &refereev1.GetRulesetRequest{RulesetId: options.Ruleset})
+	if err != nil {
+		return nil, fmt.Errorf("reading the ruleset %s: %w", options.Ruleset, err)
+	}
+	players := []string{"player-1", "player-2", "player-3", "player-4"}
+	if preset.GetRuleset().GetArmyChess().GetForm() != "four_player" {
+		players = players[:2]
+	}
 	t := &table{
 		client: refereev1.NewMatchServiceClient(conn), player: player{dice}, dice: dice, pause: options.Pause,
-		players: players, balances: []int64{balance, balance},
-		screen: &screen{out: options.Out, style: options.Style, live: options.Live, players: players},
+		players: players, ruleset: preset.GetRuleset(),
+		screen: &screen{out: options.Out, style: options.Style, live: options.Live, players: players,
+			validGames: preset.GetRuleset().GetSeries().GetValidGames()},
 	}
-	err := t.create(ctx)
+	for range players {
+		t.balances = append(t.balances, balance)
+	}
+	err = t.create(ctx)
 	for err == nil && t.match.GetStatus() == refereev1.MatchStatus_MATCH_STATUS_AWAITING_START {
 		err = t.playGame(ctx)
 	}
@@ -77,9 +96,15 @@ func Play(ctx context.Context, conn grpc.ClientConnInterface, options Options) (
 func (t *table) create(ctx context.Context) error {
 	request := &refereev1.CreateMatchRequest{
 		RequestId: newRequestID(), PlayerIds: t.players, Stake: stake, Balances: t.balances,
-		Rules:       &refereev1.CreateMatchRequest_RulesetId{RulesetId: rulesetID},
+		Rules:       &refereev1.CreateMatchRequest_RulesetId{RulesetId: t.ruleset.GetId()},
 		Charges:     &refereev1.Charges{Fee: fee},
 		ExternalRef: "demo-" + newRequestID(), TableRef: "demo",
+	}
+	if t.ruleset.GetStakes().GetLossMultiple() == 0 {
+		request.Stake, request.Charges = 0, nil // played for nothing
+	}
+	if t.ruleset.GetFirstMover() == "named" {
+		request.FirstSeat = new(uint32)
 	}
 	answer, err := persist(ctx, t.client.CreateMatch, request)
 	if err != nil {
@@ -93,6 +118,9 @@ func (t *table) playGame(ctx context.Context) error {
 	change, err := t.start(ctx)
 	if err == nil {
 		err = t.screen.gameStarted(change)
+	}
+	if err == nil && change.GetGame().GetStatus() == refereev1.GameStatus_GAME_STATUS_PLACING {
+		change, err = t.place(ctx, change.GetGame())
 	}
 	for err == nil && change.GetGame().GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING {
 		change, err = t.act(ctx, change.GetGame())
@@ -120,13 +148,34 @@ func (t *table) start(ctx context.Context) (*refereev1.Change, error) {
 	game := waiting.GetGame()
 	request := &refereev1.StartGameRequest{
 		MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: newRequestID(), ExpectedSeq: game.GetNextSeq(),
-		Balances: t.balances, PlayerSeeds: [][]byte{t.seed(), t.seed()},
+		Balances: t.balances,
+	}
+	for range t.players {
+		request.PlayerSeeds = append(request.PlayerSeeds, t.seed())
 	}
 	answer, err := persist(ctx, t.client.StartGame, request)
 	if err != nil {
 		return nil, fmt.Errorf("starting game %d: %w", game.GetGame(), err)
 	}
 	return answer.GetChange(), nil
+}
+
+// place places the pieces of all seats, where a game begins so.
+func (t *table) place(ctx context.Context, game *refereev1.Game) (change *refereev1.Change, err error) {
+	for seat := range uint32(len(t.players)) {
+		answer, err := persist(ctx, t.client.SubmitPlacement, &refereev1.SubmitPlacementRequest{
+			MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: newRequestID(), ExpectedSeq: game.GetNextSeq(),
+			Seat: &seat, Placement: randomPlacement(t.dice),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("placing the pieces of seat %d: %w", seat, err)
+		}
+		change, game = answer.GetChange(), answer.GetChange().GetGame()
+		if err := t.screen.placed(seat, change); err != nil {
+			return nil, err
+		}
+	}
+	return change, nil
 }
 
 // seed stands for what a player's own device would add to the deal.
@@ -137,22 +186,30 @@ func (t *table) seed() []byte {
 // act plays for whoever is to move.
 func (t *table) act(ctx context.Context, game *refereev1.Game) (*refereev1.Change, error) {
 	view, seat := game.GetDarkChess(), game.GetToMove()
-	b, err := parseBoard(view.GetBoard())
-	if err != nil {
-		return nil, err
+	var b board
+	if view != nil {
+		var err error
+		if b, err = parseBoard(view.GetBoard()); err != nil {
+			return nil, err
+		}
 	}
 	if colours := view.GetSeatColours(); int(seat) < len(colours) && hopeless(b, colours[seat], view.GetIdlePlies()) {
 		return t.resign(ctx, game, seat)
 	}
 	listed, err := persist(ctx, t.client.ListLegalActions,
-		&refereev1.ListLegalActionsRequest{MatchId: game.GetMatchId(), Game: game.GetGame()})
+		&refereev1.ListLegalActionsRequest{MatchId: game.GetMatchId(), Game: game.GetGame(), ViewerSeat: &seat})
 	if err != nil {
 		return nil, fmt.Errorf("listing actions: %w", err)
 	}
 	if len(listed.GetActions()) == 0 {
 		return nil, fmt.Errorf("game %d goes on without a legal action", game.GetGame())
 	}
-	chosen := t.player.choose(b, listed.GetActions())
+	var chosen *refereev1.LegalAction
+	if view != nil {
+		chosen = t.player.choose(b, listed.GetActions())
+	} else {
+		chosen = t.player.chooseAttacking(listed.GetActions())
+	}
 	answer, err := persist(ctx, t.client.PlayAction, &refereev1.PlayActionRequest{
 		MatchId: game.GetMatchId(), Game: game.GetGame(), RequestId: newRequestID(),
 		ExpectedPly: listed.GetNextPly(), Seat: &seat, Action: chosen.GetAction(),

@@ -37,13 +37,16 @@ var characters = map[byte]string{
 	faceDown: "〇", emptySquare: "--",
 }
 
-// Lines is the height of a drawing.
+// Lines is the height of a drawing of dark chess.
 const Lines = ranks + 2
 
 // Draw returns a game as its view shows it, with what stands beside the board:
 // players, captures, clocks, whose turn it is. last is the event that led here;
 // nil marks nothing. now is the server's time of the answer.
 func Draw(game *refereev1.Game, players []string, last *refereev1.Event, now time.Time, style Style) (string, error) {
+	if game.GetArmyChess() != nil {
+		return drawArmyChess(game, players, last, now, style)
+	}
 	b, err := parseBoard(game.GetDarkChess().GetBoard())
 	if err != nil {
 		return "", err

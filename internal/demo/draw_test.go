@@ -23,9 +23,11 @@ type drawingCase struct {
 	Game json.RawMessage `json:"game"`
 }
 
-func drawingCases(t *testing.T) []drawingCase {
+func drawingCases(t *testing.T) []drawingCase { return drawingCasesIn(t, "testdata/games.json") }
+
+func drawingCasesIn(t *testing.T, file string) []drawingCase {
 	t.Helper()
-	content, err := os.ReadFile("testdata/games.json")
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,11 @@ func (c drawingCase) draw(t *testing.T, style Style) string {
 			t.Fatal(err)
 		}
 	}
-	drawing, err := Draw(game, []string{"player-1", "player-2"}, last, c.Now, style)
+	players := []string{"player-1", "player-2", "player-3", "player-4"}
+	if len(game.GetArmyChess().GetSeatSides()) < 4 {
+		players = players[:2]
+	}
+	drawing, err := Draw(game, players, last, c.Now, style)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,9 @@ func resultOf(result *refereev1.GameResult, players []string) string {
 	case len(result.GetWinnerSeats()) == 0:
 		return "drawn (" + how + "), so it does not count"
 	default:
+		if winners := result.GetWinnerSeats(); len(winners) == 2 {
+			return players[winners[0]] + " and " + players[winners[1]] + " win (" + how + ")"
+		}
 		return players[result.GetWinnerSeats()[0]] + " wins (" + how + ")"
 	}
 }

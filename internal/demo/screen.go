@@ -20,23 +20,38 @@ type screen struct {
 	style   Style
 	live    bool
 	players []string
-	drawn   int      // lines of the frame that the next one replaces
-	listed  []string // plies that wait for a full line
+	// validGames are the decided games that make a match.
+	validGames uint32
+	drawn      int      // lines of the frame that the next one replaces
+	listed     []string // plies that wait for a full line
 }
 
 func (s *screen) matchCreated(match *refereev1.Match) error {
-	return s.print("Match %s, %s, stake %d, fee %d.\n%s against %s; three decided games make a match.\n",
-		match.GetMatchId(), match.GetRulesetId(), match.GetStake(), match.GetCharges().GetFee(), s.players[0], s.players[1])
+	games := fmt.Sprintf("%d decided games make", s.validGames)
+	switch s.validGames {
+	case 1:
+		games = "one decided game makes"
+	case 3:
+		games = "three decided games make"
+	}
+	return s.print("Match %s, %s, stake %d, fee %d.\n%s; %s a match.\n",
+		match.GetMatchId(), match.GetRulesetId(), match.GetStake(), match.GetCharges().GetFee(), parties(s.players), games)
 }
 
 func (s *screen) gameStarted(change *refereev1.Change) error {
 	game := change.GetGame()
+	first := change.GetEvents()[0].GetGameStarted().GetFirstSeat()
 	err := s.print("\nGame %d: %s moves first. The deal was committed to before it began:\n  %x\n",
-		game.GetGame(), s.players[game.GetToMove()], game.GetDeal().GetCommitment())
-	if err != nil || !s.live {
+		game.GetGame(), s.players[first], game.GetDeal().GetCommitment())
+	if err != nil || !s.live || game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING {
 		return err
 	}
 	return s.frame(change, "")
+}
+
+// placed shows that a seat has placed its pieces, and nothing of how.
+func (s *screen) placed(seat uint32, change *refereev1.Change) error {
+	return s.print("  %s has placed, sealed as\n  %x\n", s.players[seat], change.GetEvents()[0].GetPlacementSubmitted().GetCommitment())
 }
 
 // acted shows a ply or a resignation.
@@ -64,13 +79,20 @@ func (s *screen) acted(change *refereev1.Change) error {
 	return nil
 }
 
+// parties says who plays whom; partners sit opposite.
+func parties(players []string) string {
+	if len(players) == 4 {
+		return fmt.Sprintf("%s and %s against %s and %s", players[0], players[2], players[1], players[3])
+	}
+	return strings.Join(players, " against ")
+}
+
 // frame draws the board over the one before it.
 func (s *screen) frame(change *refereev1.Change, said string) error {
 	title := fmt.Sprintf("\nGame %d, ply %d  %s\n", change.GetGame().GetGame(), plies(change), said)
 	if s.drawn > 0 {
 		title = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) + title
 	}
-	s.drawn = Lines + strings.Count(title, "\n")
 	return s.board(change, title)
 }
 
@@ -79,13 +101,24 @@ func (s *screen) board(change *refereev1.Change, before string) error {
 	if err != nil {
 		return err
 	}
+	if s.live {
+		s.drawn = strings.Count(before, "\n") + strings.Count(drawing, "\n")
+	}
 	return s.print("%s%s", before, drawing)
+}
+
+// encounters are the signs of what became of an attack in army chess.
+var encounters = map[refereev1.EncounterVerdict]string{
+	refereev1.EncounterVerdict_ENCOUNTER_VERDICT_ATTACKER_WON: "+",
+	refereev1.EncounterVerdict_ENCOUNTER_VERDICT_DEFENDER_WON: "-",
+	refereev1.EncounterVerdict_ENCOUNTER_VERDICT_BOTH_GONE:    "=",
+	refereev1.EncounterVerdict_ENCOUNTER_VERDICT_NEITHER_GONE: "~",
 }
 
 // describe says in a word or two what a change was.
 func (s *screen) describe(change *refereev1.Change) string {
 	if ply := lastPly(change); ply != nil {
-		return ply.GetNotation()
+		return ply.GetNotation() + encounters[ply.GetDisclosure().GetVerdict()]
 	}
 	for _, event := range change.GetEvents() {
 		if event.GetKind() == refereev1.EventKind_EVENT_KIND_RESIGNED {

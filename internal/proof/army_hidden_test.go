@@ -121,7 +121,7 @@ func (p *armyPlan) games(rt *rapid.T) (one, two armyHidden) {
 	if p.engine.Places() {
 		two.placements = textsOf(p.twin(dice, a.placements))
 	} else {
-		two.dealt = reshuffle(dice, p.engine, one.dealt, turned)
+		two.dealt = reshuffle(dice, one.dealt, turned)
 	}
 	for range len(p.steps) + p.engine.Seats() {
 		p.ids = append(p.ids, newID())
@@ -167,10 +167,10 @@ func (p *armyPlan) play(a *armyTable, plies int) map[int]bool {
 
 // try notes an action of the viewer's that is refused, whoever is to move.
 func (p *armyPlan) try(a *armyTable) {
-	any := func() rules.Square { return rules.Square(a.dice.IntN(p.engine.Squares())) }
-	action := rules.Move(any(), any())
+	stop := func() rules.Square { return rules.Square(a.dice.IntN(p.engine.Squares())) }
+	action := rules.Move(stop(), stop())
 	if a.dice.IntN(5) == 0 {
-		action = rules.Flip(any())
+		action = rules.Flip(stop())
 	}
 	if !p.engine.Check(&a.state, a.ids, p.viewer, action).OK() {
 		p.steps = append(p.steps, armyStep{seat: p.viewer, action: action, tried: true})
@@ -221,7 +221,7 @@ func (p *armyPlan) alike(one, two []junqi.Placement, seat rules.Seat) bool {
 }
 
 // reshuffle deals the pieces that were not turned anew among themselves.
-func reshuffle(dice *rand.Rand, g *junqi.Game, dealt []byte, turned map[int]bool) []byte {
+func reshuffle(dice *rand.Rand, dealt []byte, turned map[int]bool) []byte {
 	var places []int
 	for place := range dealt {
 		if !turned[place] {

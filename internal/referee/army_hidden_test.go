@@ -27,8 +27,8 @@ func (a *army) told(viewer rules.Seat, answers *[]string) {
 		*answers = append(*answers, fmt.Sprint(a.actions()))
 	}
 	masked := *a.state
-	masked.Game.Head, masked.Game.Sealed, masked.Game.Placing.Sealed, masked.Game.Commitment, masked.Game.Root =
-		[32]byte{}, nil, nil, [32]byte{}, [32]byte{}
+	masked.Game.Head, masked.Game.Sealed, masked.Game.Commitment, masked.Game.Root = [32]byte{}, nil, [32]byte{}, [32]byte{}
+	masked.Game.Placing = masked.Game.Placing.WithSealed(nil)
 	*answers = append(*answers, fmt.Sprintf("%x", masked.Snapshot()))
 	for _, e := range a.log[max(0, len(a.log)-3):] {
 		if d, err := e.Placed(); e.Kind == EventPlacementSubmitted && err == nil {

@@ -62,7 +62,6 @@ type decision struct {
 	env    Env
 	seed   *deal.Seed // the present game's, once opened
 	hidden hidden     // the present game's, once opened
-	opened bool       // hidden
 	// placements are those of the present game by seat, once opened.
 	placements []string
 	// committed is what the log committed to, where a decision is made again.
@@ -324,7 +323,7 @@ func (d *decision) concealed() (hidden, error) {
 
 // openHidden opens what the present game hides, once a decision.
 func (d *decision) openHidden() (hidden, error) {
-	if d.opened {
+	if d.hidden.dealt != nil || d.hidden.ids != nil {
 		return d.hidden, nil
 	}
 	family := d.State.Rules.family
@@ -343,7 +342,6 @@ func (d *decision) openHidden() (hidden, error) {
 		return hidden{}, err
 	}
 	d.hidden, err = family.reveal(dealt, placements)
-	d.opened = err == nil
 	return d.hidden, err
 }
 

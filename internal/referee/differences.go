@@ -30,8 +30,12 @@ func (s *State) Differences(o *State) []Difference {
 func (s *State) parts() [][2]string {
 	g := &s.Game
 	board, clocks := "", ""
-	placed := g.Placing
-	placed.Sealed = nil
+	placed := Placing{}
+	if g.Placing != nil {
+		placed = *g.Placing
+	}
+	sealed := sha256.Sum256(placed.Sealed)
+	placed.Sealed, placed.told = nil, nil
 	if g.Started != 0 {
 		board, clocks = s.BoardText(), fmt.Sprintf("%x", g.Clock.AppendBinary(nil))
 	}
@@ -49,7 +53,7 @@ func (s *State) parts() [][2]string {
 		{"outcome", g.Outcome}, {"server seed", g.ServerSeed}, {"game's status", g.Status}, {"seq", g.Seq},
 		{"head", g.Head}, {"last", g.Last}, {"draw offer", g.DrawOffer}, {"draw offers made", g.OffersMade},
 		{"outage seen", g.OutageSeen}, {"board", board}, {"clocks", clocks},
-		{"placing", placed}, {"sealed placements", sha256.Sum256(g.Placing.Sealed)}, {"left", g.Left},
+		{"placing", placed}, {"sealed placements", sealed}, {"left", g.Left},
 	}
 	named := make([][2]string, len(all))
 	for i, part := range all {

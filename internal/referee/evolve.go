@@ -134,7 +134,7 @@ func (s *State) applyStarted(e *Event) error {
 		s.play(hidden{}, e.Time)
 		return nil
 	}
-	g.Status = GamePlacing
+	g.Status, g.Placing = GamePlacing, &Placing{}
 	if ms := s.Rules.Clock.PlacementMS; ms > 0 {
 		g.Placing.Deadline = e.Time + clock.Time(ms*1000)
 	}
@@ -227,7 +227,7 @@ func (s *State) applyPaused(e *Event) error {
 	}
 	since, _ := s.OutagesAfter()
 	if s.Game.Status == GamePlacing {
-		s.Game.Placing.pause(since, Outage(d))
+		s.Game.Placing = s.Game.Placing.paused(since, Outage(d))
 	} else {
 		s.Game.Clock.Pause(s.Rules.Clock, d.From, d.Until)
 	}
@@ -276,7 +276,9 @@ func (s *State) applyGameEnded(e *Event) error {
 	s.Past = append(s.Past[:len(s.Past):len(s.Past)], past)
 	g.Clock.Stop(s.Rules.Clock, e.Time)
 	g.Status, g.Outcome, g.ServerSeed, g.DrawOffer = GameEnded, d.Outcome, d.ServerSeed, rules.NoSeat
-	g.Placing.Sealed, g.Placing.Revealed = nil, d.Placements
+	if g.Placing != nil {
+		g.Placing = &Placing{Deadline: g.Placing.Deadline, Attempts: g.Placing.Attempts, Revealed: d.Placements}
+	}
 	if d.NextCommitment == ([32]byte{}) {
 		return nil // the event that ends the match follows
 	}

@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,9 @@ type RevealedPlacement struct {
 
 // ready returns the seats that have placed.
 func (p *Placing) ready() (ready rules.SeatSet) {
+	if p == nil {
+		return 0
+	}
 	for seat, n := range p.Attempts {
 		if n > 0 {
 			ready |= rules.SeatsOf(rules.Seat(seat))
@@ -54,11 +58,28 @@ func (p *Placing) ready() (ready rules.SeatSet) {
 // Ready returns the seats whose placement stands; empty where pieces are dealt.
 func (g *Game) Ready() rules.SeatSet { return g.Placing.ready() }
 
-// pause gives back what of the phase an outage took.
-func (p *Placing) pause(since clock.Time, o Outage) {
+// paused gives back what of the phase an outage took.
+func (p Placing) paused(since clock.Time, o Outage) *Placing {
 	if lost := o.Until - max(o.From, since); p.Deadline != 0 && lost > 0 {
 		p.Deadline += lost
 	}
+	return &p
+}
+
+// WithSealed returns the same phase with other sealed bytes.
+func (p *Placing) WithSealed(sealed []byte) *Placing {
+	if p == nil {
+		return nil
+	}
+	other := *p
+	other.Sealed = sealed
+	return &other
+}
+
+// withTold returns the same phase with placements that are known.
+func (p Placing) withTold(told []string) *Placing {
+	p.told = told
+	return &p
 }
 
 // SubmitPlacement places a seat's pieces: in secret, and anew as often as the seat
@@ -108,7 +129,8 @@ func (c *SubmitPlacement) decide(d *decision) (*Refusal, error) {
 	}
 	d.placements = placements
 	if d.committed == nil {
-		g.Placing.Sealed = d.env.Keys.Seal(s.Context(), placementsPurpose, g.Placing.plain(placements), d.env.Dice.Nonce)
+		sealed := d.env.Keys.Seal(s.Context(), placementsPurpose, g.Placing.plain(placements), d.env.Dice.Nonce)
+		g.Placing = g.Placing.WithSealed(sealed)
 	}
 	if g.Placing.ready().Len() < len(s.Players) {
 		return nil, nil
@@ -168,9 +190,11 @@ func (p *Placing) plain(placements []string) []byte {
 // open returns the placements by seat that stand, empty for a seat that has not
 // placed. One that was sealed later than s stood so is not among them.
 func (s *State) openPlacements(keys deal.Keyring) ([]string, error) {
-	p := &s.Game.Placing
+	p := s.Game.Placing
 	placements := make([]string, len(s.Players))
 	switch {
+	case p == nil:
+		return placements, nil
 	case p.told != nil:
 		return p.told, nil
 	case p.Revealed != nil:
@@ -196,6 +220,34 @@ func (s *State) openPlacements(keys deal.Keyring) ([]string, error) {
 		return nil, fmt.Errorf("open the placements of game %d: %w", s.Game.Number, err)
 	}
 	return placements, nil
+}
+
+// ErrOtherPlacement means that a sealed placement is not the one committed to.
+var ErrOtherPlacement = errors.New("a sealed placement is another than was committed to")
+
+// CheckPlacements returns nil if the sealed placements of the match's present game
+// open under a key of this replica and are those that the seats last committed to,
+// ErrOtherPlacement if one is another. A game that hides none passes. What it says
+// follows from ciphertext, key and commitments; the placements stay here.
+func (r *Referee) CheckPlacements(s *State, commitments map[rules.Seat][32]byte) error {
+	if s.Game.Placing.ready() == 0 || s.Game.Status == GameEnded {
+		return nil
+	}
+	seed, err := OpenSeed(r.keys, s.Context(), s.Game.Sealed)
+	if err != nil {
+		return err
+	}
+	placements, err := s.openPlacements(r.keys)
+	if err != nil {
+		return err
+	}
+	for seat, text := range placements {
+		attempt := s.Game.Placing.Attempts[seat]
+		if attempt > 0 && s.commitPlacement(seed, rules.Seat(seat), attempt, text) != commitments[rules.Seat(seat)] {
+			return ErrOtherPlacement
+		}
+	}
+	return nil
 }
 
 // openPlacements opens the placements of the present game, once a decision.
@@ -255,7 +307,9 @@ func (s *State) applyPlacement(e *Event) error {
 	if g.Status != GamePlacing || d.Attempt != g.Placing.Attempts[e.Seat]+1 {
 		return fmt.Errorf("%w: it is not attempt %d of seat %d that can follow", errReplay, d.Attempt, e.Seat)
 	}
-	g.Placing.Attempts[e.Seat]++
+	next := *g.Placing
+	next.Attempts[e.Seat]++
+	g.Placing = &next
 	return nil
 }
 
@@ -382,7 +436,8 @@ func (e *encoder) placing(p *Placing, seats int) {
 	e.revealed(p.Revealed)
 }
 
-func (d *decoder) placing(seats int) (p Placing) {
+func (d *decoder) placing(seats int) *Placing {
+	p := &Placing{}
 	p.Deadline = clock.Time(d.int())
 	for seat := range seats {
 		p.Attempts[seat] = int(d.uint())
@@ -412,8 +467,9 @@ func (r *Referee) samePlacement(then *State, c *SubmitPlacement, first *Event) e
 	if err != nil {
 		return err
 	}
-	then.Game.Placing.told = slices.Clone(placements)
-	then.Game.Placing.told[c.Seat] = c.Placement
+	told := slices.Clone(placements)
+	told[c.Seat] = c.Placement
+	then.Game.Placing = then.Game.Placing.withTold(told)
 	return nil
 }
 
@@ -425,10 +481,12 @@ func (r *Referee) recallPlacements(ctx context.Context, s, then *State) error {
 	if !s.Rules.family.places() || g.Started == 0 || g.Status == GameEnded {
 		return nil
 	}
-	revealed := s.Game.Placing.Revealed
-	if g.Number == s.Game.Number && revealed == nil {
-		g.Placing.Sealed = s.Game.Placing.Sealed
-		return nil
+	var revealed []RevealedPlacement
+	if g.Number == s.Game.Number {
+		if revealed = s.Game.Placing.Revealed; revealed == nil {
+			g.Placing = g.Placing.WithSealed(s.Game.Placing.Sealed)
+			return nil
+		}
 	}
 	if g.Number != s.Game.Number {
 		var err error
@@ -436,12 +494,13 @@ func (r *Referee) recallPlacements(ctx context.Context, s, then *State) error {
 			return err
 		}
 	}
-	g.Placing.told = make([]string, len(then.Players))
-	for seat := range g.Placing.told {
+	told := make([]string, len(then.Players))
+	for seat := range told {
 		if seat < len(revealed) && revealed[seat].Attempt == g.Placing.Attempts[seat] {
-			g.Placing.told[seat] = revealed[seat].Placement
+			told[seat] = revealed[seat].Placement
 		}
 	}
+	g.Placing = g.Placing.withTold(told)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (e *encoder) game(r *Rules, g *Game) {
 		e.bytes(r.family.encode(&g.Position))
 		e.bytes(g.Clock.AppendBinary(nil))
 		if r.family.places() {
-			e.placing(&g.Placing, r.Seats())
+			e.placing(g.Placing, r.Seats())
 		}
 		if r.family.putsOut() {
 			e.u8(uint8(g.Left))

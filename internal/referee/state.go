@@ -93,7 +93,7 @@ type Game struct {
 	Root        [32]byte
 	First       rules.Seat
 	Started     clock.Time
-	Placing     Placing // in games that begin so
+	Placing     *Placing // of games that begin so, from their start on; never changed, only replaced
 	Position    Position
 	Left        rules.SeatSet // seats that are out because their players left
 	Clock       clock.Clock

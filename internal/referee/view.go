@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"fmt"
 	"sync"
 
 	"referee.example/internal/deal"
@@ -63,6 +64,10 @@ type Prover struct {
 // Prover returns the present game's; the game must have been started. Open it
 // only for squares that have been turned.
 func (r *Referee) Prover(s *State) (*Prover, error) {
+	deck := s.Rules.family.deck()
+	if deck == nil {
+		return nil, fmt.Errorf("game %d of match %s: %w: nothing was dealt", s.Game.Number, s.ID, errReplay)
+	}
 	key := GameKey{Match: s.ID, Game: s.Game.Number}
 	if known := r.provers.get(key); known != nil {
 		return known, nil
@@ -75,7 +80,7 @@ func (r *Referee) Prover(s *State) (*Prover, error) {
 		}
 	}
 	material := s.material(seed)
-	prover := &Prover{tree: material.Tree(r.deal(material, s.Rules.family.deck())), family: s.Rules.family}
+	prover := &Prover{tree: material.Tree(r.deal(material, deck)), family: s.Rules.family}
 	r.provers.put(key, prover)
 	return prover, nil
 }

@@ -87,7 +87,7 @@ func (w *wire) normal(m proto.Message) json.RawMessage {
 // random are the fields that are random without being sealed.
 var random = map[protoreflect.FullName]bool{
 	"referee.v1.DealProof.server_seed": true, "referee.v1.GameEnded.server_seed": true,
-	"referee.v1.MatchEnded.server_seed": true,
+	"referee.v1.MatchEnded.server_seed": true, "referee.v1.SeatPlacement.salt": true,
 }
 
 func (w *wire) mask(m protoreflect.Message) {

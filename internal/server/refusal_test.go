@@ -339,7 +339,8 @@ func TestSmallFieldsRefuse(t *testing.T) {
 			return err
 		}, invalid("platform")},
 		"long state": {func() error {
-			_, err := r.rules.ValidateAction(east, &refereev1.ValidateActionRequest{State: strings.Repeat("-", 16<<10+1), Action: flip("a1")})
+			_, err := r.rules.ValidateAction(east, &refereev1.ValidateActionRequest{
+				Rules: &refereev1.ValidateActionRequest_RulesetId{RulesetId: "icga"}, State: strings.Repeat("-", 16<<10+1), Action: flip("a1")})
 			return err
 		}, invalid("state")},
 		"no state": {func() error {
@@ -348,7 +349,8 @@ func TestSmallFieldsRefuse(t *testing.T) {
 			return err
 		}, invalid("state")},
 		"turned what": {func() error {
-			_, err := r.rules.ValidateAction(east, &refereev1.ValidateActionRequest{State: "-", Action: flip("a1"), Turned: "X"})
+			_, err := r.rules.ValidateAction(east, &refereev1.ValidateActionRequest{
+				Rules: &refereev1.ValidateActionRequest_RulesetId{RulesetId: "icga"}, State: "-", Action: flip("a1"), Turned: "X"})
 			return err
 		}, invalid("turned")},
 		"quote of 2^62": {func() error {
@@ -368,7 +370,7 @@ func TestSmallFieldsRefuse(t *testing.T) {
 			return err
 		}, invalid("status")},
 		"unknown ending": {func() error {
-			_, err := r.audit.ListGames(auditor, &refereev1.ListGamesRequest{EndedBy: 7})
+			_, err := r.audit.ListGames(auditor, &refereev1.ListGamesRequest{EndedBy: 9})
 			return err
 		}, invalid("ended_by")},
 		"unknown result": {func() error {

@@ -35,6 +35,7 @@ func (a *auditService) VerifyGame(ctx context.Context, r *refereev1.VerifyGameRe
 	}
 	report := verify.Record(record, logged)
 	report.Seals(record, a.referee.CheckSeal)
+	report.Placements(record, a.referee.CheckPlacements)
 	out := &refereev1.VerifyGameResponse{Sound: true, Notes: report.Notes, Events: uint32(report.Events)}
 	for _, f := range report.Findings {
 		if game > 0 && f.Game > game {

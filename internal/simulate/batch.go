@@ -153,7 +153,7 @@ func (b *batch) command(ctx context.Context, environment []string, arguments ...
 func (b *batch) listPresets(ctx context.Context) error {
 	got, err := b.access.rules[0].ListRulesets(as(ctx, platformToken), &refereev1.ListRulesetsRequest{})
 	for _, preset := range got.GetRulesets() {
-		if preset.GetDarkChess() != nil { // no match of army chess is played yet
+		if preset.GetDarkChess() != nil { // the players here know no other
 			b.presets = append(b.presets, preset)
 		}
 	}

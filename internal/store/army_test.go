@@ -171,3 +171,54 @@ func ranksAt(d *desk, r chair, s *referee.State, ply int) string {
 	}
 	return view.Board
 }
+
+// TestAuditNamesArmyChess: the views write the plies of army chess in its notation,
+// of a running game too, and know its statuses and endings.
+func TestAuditNamesArmyChess(t *testing.T) {
+	for _, preset := range []string{"siguo", "junqi-flip", "junqi-dark"} {
+		d := newDesk(t)
+		r := d.sit(d.Store, d.Store)
+		r.Referee = r.WithDealer(referee.Deal)
+		s := armyMatch(d, r, preset)
+		do := func(c referee.Command) {
+			t.Helper()
+			answer, err := r.Do(t.Context(), c)
+			d.must(err)
+			s = answer.State
+		}
+		if s.Rules.Places() {
+			if got := ask[string](d, `SELECT status FROM audit.games WHERE match_id = $1`, uuid(s.ID)); got != "placing" {
+				t.Fatalf("%s: status %q", preset, got)
+			}
+		}
+		for seat := rules.Seat(0); s.Game.Status == referee.GamePlacing; seat++ {
+			do(&referee.SubmitPlacement{Header: d.header(s, seat, false), Placement: place(int(seat))})
+		}
+		for range 12 {
+			actions, err := r.LegalActions(s)
+			d.must(err)
+			do(&referee.PlayAction{Header: d.header(s, s.Game.Position.Turn(), true), Action: actions[len(actions)/3]})
+		}
+		reader := d.reader()
+		got := d.answers(reader, `SELECT action, coalesce(turned, '') FROM audit.moves WHERE match_id = $1 ORDER BY ply`, uuid(s.ID))
+		events, err := r.Events(t.Context(), s.ID, 1, 1, 100)
+		d.must(err)
+		var want []string
+		for i := range events {
+			if e := &events[i]; e.Kind == referee.EventPly {
+				want = append(want, s.Rules.FormatAction(e.Action, e.Turned)+"|"+s.Rules.PieceName(e.Turned))
+			}
+		}
+		if len(want) != 12 || !slices.Equal(got, want) {
+			t.Errorf("%s: the view says %q, the plies are %q", preset, got, want)
+		}
+		do(&referee.VoidMatch{Header: d.header(s, rules.NoSeat, false), Note: "looked at"})
+		if got := d.answers(reader, `SELECT status, ended_by FROM audit.games WHERE match_id = $1`, uuid(s.ID)); !slices.Equal(got, []string{"ended|match_voided"}) {
+			t.Errorf("%s: %q", preset, got)
+		}
+	}
+	d := newDesk(t)
+	if got := ask[string](d, `SELECT audit.end_reason(7::smallint) || ' ' || audit.end_reason(8::smallint)`); got != "flag illegal_action" {
+		t.Errorf("endings %q", got)
+	}
+}

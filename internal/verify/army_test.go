@@ -137,3 +137,41 @@ func TestSecondImplementationOfArmyChess(t *testing.T) {
 		}
 	}
 }
+
+// TestSealedPlacements: what a running game seals must be what its seats committed to.
+func TestSealedPlacements(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, preset(t, "junqi-dark"), 6)
+	check := referee.New(nil, referee.Presets{}, tb.keys, nil).CheckPlacements
+	tb.start()
+	place := func(seat rules.Seat, n int) []byte {
+		tb.must(&referee.SubmitPlacement{Header: tb.header(seat, false), Placement: placements[n]})
+		return tb.state.Game.Placing.Sealed
+	}
+	found := func(sealed []byte) string {
+		r, report, state := tb.record(), &Report{}, *tb.state
+		state.Game.Placing = state.Game.Placing.WithSealed(sealed)
+		r.State.Snapshot = state.Snapshot()
+		report.Placements(r, check)
+		if len(report.Findings) == 0 {
+			return ""
+		}
+		return report.Findings[0].Found
+	}
+	first := place(0, 0)
+	second := place(0, 1)
+	for _, c := range []struct {
+		sealed []byte
+		want   string
+	}{
+		{second, ""}, {first, "others"}, {flipped(second), "bytes that none does"}, {nil, "others"},
+	} {
+		if got := found(c.sealed); got != c.want {
+			t.Errorf("found %q, want %q", got, c.want)
+		}
+	}
+	both := place(1, 1)
+	if got := found(both) + found(second); got != "others" {
+		t.Errorf("while it is played: %q", got)
+	}
+}

@@ -278,7 +278,9 @@ func (c *checker) stateRow(r *referee.Record) {
 		w.is("state", "a snapshot of the match", err.Error())
 		return
 	}
-	s.Game.Placing.Sealed = stored.Game.Placing.Sealed // which does not follow from the log
+	if stored.Game.Placing != nil { // what is sealed does not follow from the log
+		s.Game.Placing = s.Game.Placing.WithSealed(stored.Game.Placing.Sealed)
+	}
 	for _, d := range s.Differences(stored) {
 		w.is("state: "+d.Part, d.A, d.B)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"referee.example/internal/deal"
 	"referee.example/internal/referee"
+	"referee.example/internal/rules"
 )
 
 // Seals finds the games whose seed is still sealed and whose sealed bytes are
@@ -43,5 +44,32 @@ func (r *Report) Seals(record *referee.Record, check func(deal.Context, []byte, 
 		case err != nil:
 			r.find(g.Game, 0, "games.sealed_seed", "a seed that a key of this replica opens", "bytes that none does")
 		}
+	}
+}
+
+// Placements finds out whether the placements that a running game seals in its
+// snapshot are those that the log committed to last, as Seals does for the seed.
+// check is referee.CheckPlacements.
+func (r *Report) Placements(record *referee.Record, check func(*referee.State, map[rules.Seat][32]byte) error) {
+	compiled, err := referee.StoredRules(record.Ruleset)
+	if err != nil || !compiled.Places() {
+		return // what is wrong with the ruleset is found by Record
+	}
+	s, err := referee.DecodeSnapshot(record.State.Snapshot, record.Match.ID, record.State.Version, compiled)
+	if err != nil || s.Game.Number >= len(record.Logs) {
+		return
+	}
+	committed := map[rules.Seat][32]byte{}
+	for i := range record.Logs[s.Game.Number] {
+		e := &record.Logs[s.Game.Number][i]
+		if d, err := e.Placed(); e.Kind == referee.EventPlacementSubmitted && err == nil {
+			committed[e.Seat] = d.Commitment
+		}
+	}
+	switch err := check(s, committed); {
+	case errors.Is(err, referee.ErrOtherPlacement):
+		r.find(s.Game.Number, 0, "match_states.state: sealed placements", "those that the log commits to", "others")
+	case err != nil:
+		r.find(s.Game.Number, 0, "match_states.state: sealed placements", "placements that a key of this replica opens", "bytes that none does")
 	}
 }
