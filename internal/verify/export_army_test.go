@@ -138,10 +138,10 @@ var armyChanges = map[string]struct {
 	line   int
 	change fileChange
 }{
-	"verdict": {0, fileChange{changedEvent(referee.EventPly, func(e *referee.Event) bool { return flipVerdict(e) }), Finding{Game: 1, What: "verdict"}, false}},
+	"verdict": {0, fileChange{changedEvent(referee.EventPly, flipVerdict), Finding{Game: 1, What: "verdict"}, false}},
 	"commitment to a placement": {0, fileChange{changedEvent(referee.EventPlacementSubmitted, func(e *referee.Event) bool { e.Detail[5] ^= 1; return true }),
 		Finding{Game: 1, What: "commitment"}, true}},
-	"revealed placement": {2, fileChange{changedEvent(referee.EventGameEnded, func(e *referee.Event) bool { return swapRows(e) }), Finding{Game: 1}, true}},
+	"revealed placement": {2, fileChange{changedEvent(referee.EventGameEnded, swapRows), Finding{Game: 1}, true}},
 	"salt of a placement": {0, fileChange{changedEvent(referee.EventGameEnded, func(e *referee.Event) bool {
 		at := bytes.LastIndex(e.Detail, []byte("/")) // in the last seat's placement
 		e.Detail[at-60] ^= 1

@@ -31,6 +31,8 @@ type TextRecord struct {
 	Header []string
 	Game   string // of ParseRecord; empty if play never began
 	Result RecordResult
+
+	before int // lines before the game, where it was read
 }
 
 // RecordResult is how a record says that its game ended.
@@ -122,6 +124,9 @@ func ParseTextRecord(text string) (*TextRecord, error) {
 			r.Result, err = parseResult(result)
 			ended = true
 		case r.Game != "" || strings.HasPrefix(line, "first="):
+			if r.Game == "" {
+				r.before = i
+			}
 			r.Game += line + "\n"
 		default:
 			err = r.addHeader(line)
@@ -190,10 +195,14 @@ func (g *Game) CheckTextRecord(r *TextRecord) (v RecordVerdict, err error) {
 		return v, nil
 	}
 	game, err := g.ParseRecord(r.Game)
-	if err != nil {
-		return v, err
+	if err == nil {
+		v.State, _, _, err = g.Replay(game)
 	}
-	if v.State, _, _, err = g.Replay(game); err != nil {
+	var refused *RecordError
+	if errors.As(err, &refused) {
+		refused.Line += r.before
+	}
+	if err != nil {
 		return v, err
 	}
 	came := ResultOf(v.State.Outcome())

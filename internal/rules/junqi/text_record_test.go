@@ -70,7 +70,7 @@ func TestTextRecordRefusals(t *testing.T) {
 		{strings.Repeat("a: b\n", MaxRecordHeader+1) + "Result: unfinished", "header lines"},
 		{strings.Repeat("a", MaxRecordHeaderLine+1) + "\nResult: unfinished", "header line of more"},
 		{"a\x1b[2J\nResult: unfinished", "plain text"},
-		{recordHead + recordStart + "G0-A0\nResult: unfinished", "may not go"},
+		{recordHead + recordStart + "G0-A0\nResult: unfinished", "record line 6, \"G0-A0\": the piece on G0 may not go"},
 		{recordHead + recordStart + "north\nResult: unfinished", "not an action"},
 		{recordHead + "first=2\nResult: unfinished", "first="},
 		{recordHead + recordStart + "out=1:resignation\nResult: seat 1 wins by resignation", "ended otherwise: seat 0 wins"},
