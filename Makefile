@@ -60,6 +60,11 @@ soak-feed: postgres ## settle 100,000 games while replicas and readers of the fe
 	go build -o bin/withpg ./internal/pgtest/withpg
 	bin/withpg go test -race -v -timeout 3h -run 'TestFeed$$' ./internal/proof -settlements 100000 -feed-kills 100
 
+.PHONY: soak-army-chess
+soak-army-chess: postgres ## play 1,000 games of each preset of army chess through a replica
+	go build -o bin/withpg ./internal/pgtest/withpg
+	bin/withpg go test -v -timeout 12h -run 'TestArmyChessGames$$' ./internal/proof -army-games 1000
+
 .PHONY: soak-sweep
 soak-sweep: postgres ## let 100,000 games run out within a minute before two replicas
 	go build -o bin/withpg ./internal/pgtest/withpg

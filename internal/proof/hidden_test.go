@@ -388,7 +388,9 @@ func (s *stage) snapshot(id string, see func(string, any)) {
 		s.t.Fatal("the snapshot has no sealed seed: it is no whole state")
 	}
 	state.ID, state.Created = referee.ID{}, 1
-	g.Placing.Sealed = make([]byte, len(g.Placing.Sealed))
+	if g.Placing != nil {
+		g.Placing.Sealed = make([]byte, len(g.Placing.Sealed))
+	}
 	g.Commitment, g.Root, g.Head, g.Sealed = [32]byte{}, [32]byte{}, [32]byte{}, make([]byte, len(g.Sealed))
 	g.Started, g.Last, g.Clock.TurnStart = 1, 1, 1
 	masked := state.Snapshot()

@@ -27,7 +27,7 @@ func rechained(log []Event) []Event {
 // TestArmyTampering changes one thing of a finished game after the other: judging
 // it again finds each at its event.
 func TestArmyTampering(t *testing.T) {
-	r := armyRules(t, "junqi-dark", func(r *Ruleset, b *junqi.Rules) { b.EngineerScouts = true })
+	r := armyRules(t, "junqi-dark", func(_ *Ruleset, b *junqi.Rules) { b.EngineerScouts = true })
 	a := newArmy(t, r, 11)
 	a.begin()
 	a.finish(0)

@@ -162,8 +162,11 @@ func rejudged(r *Rules, log []Event) (int, error) {
 			}
 		}
 		d, err := Rejudge(s, &log[i], h)
-		if err != nil || d.Refusal != nil {
-			return i, fmt.Errorf("%s can't follow: %w %v", log[i].Kind, err, d.Refusal)
+		if err == nil && d.Refusal != nil {
+			err = d.Refusal
+		}
+		if err != nil {
+			return i, fmt.Errorf("%s can't follow: %w", log[i].Kind, err)
 		}
 		for j := range d.Events {
 			if i+j >= len(log) {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"testing"
 
 	"referee.example/internal/clock"
@@ -17,7 +18,7 @@ func TestAWholeMatchIsSound(t *testing.T) {
 	}
 }
 
-// TestWhatTheRefereeMakesIsSound plays matches of every preset by every command
+// TestWhatTheRefereeMakesIsSound plays matches of every preset of dark chess by every command
 // and lets clocks run out: none of it may be found at fault.
 func TestWhatTheRefereeMakesIsSound(t *testing.T) {
 	t.Parallel()
@@ -26,8 +27,9 @@ func TestWhatTheRefereeMakesIsSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[referee.EventKind]int{}
+	ids := slices.DeleteFunc(presets.IDs(), func(id string) bool { return presets.Get(id).DarkChess == nil })
 	for seed := range 160 {
-		r := presets.Get(presets.IDs()[seed%len(presets.IDs())])
+		r := presets.Get(ids[seed%len(ids)])
 		if seed%3 == 0 {
 			r = varied(t, r)
 		}
