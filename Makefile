@@ -157,7 +157,7 @@ screenshots: postgres ## take the pictures of the console in docs/console
 	go build -o bin/withpg ./internal/pgtest/withpg
 	mkdir -p docs/console
 	rm -f docs/console/*.png
-	bin/withpg go test -count 1 ./internal/console -run '^TestPagesFit$$' -screenshots '$(CURDIR)/docs/console'
+	bin/withpg go test -count 1 ./internal/console -run 'PagesFit$$' -screenshots '$(CURDIR)/docs/console'
 	pngquant --force --ext .png --skip-if-larger --speed 1 --strip docs/console/*.png || [[ $$? == 98 ]]
 
 .PHONY: generate

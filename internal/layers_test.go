@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"internal/verify":        append([]string{"internal/referee", "internal/tlog"}, bottom...),
 	"internal/store":         append([]string{"internal/referee", "internal/tlog", "migrations"}, bottom...),
 	"internal/server":        append([]string{"internal/referee", "internal/tlog", "internal/verify", "proto/referee/v1"}, bottom...),
-	"internal/console":       {"internal/deal", "proto/referee/v1"},
+	"internal/console":       {"internal/deal", "internal/rules", "internal/rules/junqi", "proto/referee/v1"},
 	"internal/app":           {"internal/server", "internal/console", "internal/store", "internal/referee", "internal/tlog", "internal/deal", "internal/clock", "migrations"},
 	"internal/telemetry":     {},
 	"internal/witness":       {"internal/tlog", "proto/referee/v1"},

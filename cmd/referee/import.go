@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 
 	"referee.example/internal/referee"
 	"referee.example/internal/rules/banqi"
+	"referee.example/internal/rules/junqi"
 )
 
 // importRecords replays text records and judges the results they claim.
@@ -58,6 +60,15 @@ func importRecords(_ context.Context, call invocation) error {
 }
 
 func importRecord(presets referee.Presets, name, text string) (verdict string, err error) {
+	if named := cmp.Or(name, headerRuleset(text)); named != "" && (name != "" || presets.Get(named) != nil) {
+		r, err := rulesNamed(presets, named)
+		if err != nil {
+			return "", err
+		}
+		if game := r.ArmyChessGame(); game != nil {
+			return importArmyRecord(game, text)
+		}
+	}
 	record, err := banqi.ParseRecord(text)
 	if err != nil {
 		return "", err
@@ -79,6 +90,32 @@ func importRecord(presets referee.Presets, name, text string) (verdict string, e
 		return "", err
 	}
 	return describeVerdict(&record, &v), nil
+}
+
+// headerRuleset is what a record's header names as its rules, empty for nothing.
+func headerRuleset(text string) string {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.EqualFold(strings.TrimSpace(key), "ruleset") {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func importArmyRecord(game *junqi.Game, text string) (verdict string, err error) {
+	record, err := junqi.ParseTextRecord(text)
+	if err != nil {
+		return "", err
+	}
+	v, err := game.CheckTextRecord(record)
+	if err != nil {
+		return "", err
+	}
+	verdict = fmt.Sprintf("ok, %d plies, %s", v.State.Ply(), record.Result)
+	if !v.Proven {
+		verdict += " as the record says: no ply shows it"
+	}
+	return verdict, nil
 }
 
 // eachRecord hands over the records of a file one by one. A file of several is

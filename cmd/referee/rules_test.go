@@ -79,7 +79,7 @@ func TestImport(t *testing.T) {
 		t.Fatal("no records", err)
 	}
 	got := call(t.Context(), nil, append([]string{"import"}, files...)...)
-	if got.code != exitFailed || !strings.Contains(got.err, "4 of 6 records refused") {
+	if got.code != exitFailed || !strings.Contains(got.err, "5 of 8 records refused") {
 		t.Errorf("code %d, errors %q", got.code, got.err)
 	}
 	compare(t, "testdata/records.txt", got.out)

@@ -156,9 +156,9 @@ func TestPagesFit(t *testing.T) {
 	live := h.sit("arcade", "7club-standard", "player-3", "player-1")
 	live.play(26, h.thought())
 	h.awaitLogged(match)
-	b := h.browser()
 	game := "/console/matches/" + match.GetMatchId() + "/games/1"
-	pages := []struct{ name, path string }{
+	b := h.browser()
+	b.fit(h.tokens["auditor"], []shownPage{
 		{"games", "/console/games"},
 		{"games-filters", "/console/games?player_id=player-1&min_stake=1&until_time=2100-01-01T00:00"},
 		{"matches", "/console/matches"},
@@ -170,7 +170,55 @@ func TestPagesFit(t *testing.T) {
 		{"verification", game + "/verification"},
 		{"verification-live", "/console/matches/" + live.id + "/games/1/verification"},
 		{"not-found", "/console/matches/nothing"},
+	})
+	b.fit(h.tokens["player"], []shownPage{
+		{"find", "/console/"},
+		{"game-player", "/console/matches/" + live.id + "/games/1"},
+	})
+}
+
+// TestArmyPagesFit does the same with games of army chess in all forms.
+func TestArmyPagesFit(t *testing.T) {
+	h := newHouse(t)
+	ended := func(ruleset string, plies int) string {
+		t := h.army(ruleset).placed()
+		for seat := uint32(0); t.fight(plies, h.thought()); seat += 2 {
+			t.resign(seat)
+			plies = 0
+		}
+		return "/console/matches/" + t.id
 	}
+	running := func(ruleset string, plies int) string {
+		t := h.army(ruleset).placed()
+		t.fight(plies, h.thought())
+		return "/console/matches/" + t.id + "/games/1"
+	}
+	dark, flip, four := ended("junqi-dark", 60), ended("junqi-flip", 70), ended("siguo", 90)
+	placing := h.army("siguo", func(r *refereev1.Ruleset) { r.Clock.PlacementMs = 600_000 }) // as long as it is looked at
+	placing.place(1)
+	h.browser().fit(h.tokens["auditor"], []shownPage{
+		{"army-live", running("junqi-dark", 40)},
+		{"army-ply", dark + "/games/1?ply=37&opened"},
+		{"army-seat", dark + "/games/1?ply=37&seat=0"},
+		{"army-verification", dark + "/games/1/verification"},
+		{"army-flip-live", running("junqi-flip", 44)},
+		{"army-flip-ply", flip + "/games/1?ply=61"},
+		{"army-flip-verification", flip + "/games/1/verification"},
+		{"army-placing", "/console/matches/" + placing.id + "/games/1"},
+		{"army-four-live", running("siguo", 50)},
+		{"army-four-ply", four + "/games/1?ply=70&opened"},
+		{"army-four-seat", four + "/games/1?ply=70&seat=2"},
+		{"army-four-match", four},
+		{"army-games", "/console/games"},
+	})
+}
+
+// shownPage is a page to look at.
+type shownPage struct{ name, path string }
+
+// fit looks at pages on both screens and in both languages.
+func (b *browser) fit(token string, pages []shownPage) {
+	b.t.Helper()
 	for _, screen := range []struct {
 		name          string
 		width, height int64
@@ -179,16 +227,11 @@ func TestPagesFit(t *testing.T) {
 		for _, language := range []string{"en", "zh-Hant"} {
 			b.open("/console/login?lang=" + language)
 			b.fits("login", screen.name, language, screen.width)
-			b.signIn(h.tokens["auditor"])
+			b.signIn(token)
 			for _, page := range pages {
 				b.open(page.path)
 				b.fits(page.name, screen.name, language, screen.width)
 			}
-			b.signOut()
-			b.signIn(h.tokens["player"])
-			b.fits("find", screen.name, language, screen.width)
-			b.open("/console/matches/" + live.id + "/games/1")
-			b.fits("game-player", screen.name, language, screen.width)
 			b.signOut()
 		}
 	}

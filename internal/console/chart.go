@@ -15,7 +15,8 @@ const (
 	barGap      = 0.15 // of a ply, on both sides
 )
 
-// thinkChart shows how long each ply took: seat 0 upwards, others downwards.
+// thinkChart shows how long each ply took: seat 0 and its partner upwards, the
+// others downwards.
 type thinkChart struct {
 	Plies   int
 	Bars    []bar
@@ -46,24 +47,63 @@ type clockLine struct {
 
 // thinkTimes is how long each ply took, by ply: from the event that began its turn,
 // less what clocks stood still meanwhile.
-func thinkTimes(events []*refereev1.Event) map[int]time.Duration {
+func thinkTimes(seats int, events []*refereev1.Event) map[int]time.Duration {
 	times := map[int]time.Duration{}
+	turn := turnOrder{seats: seats}
 	var began time.Time
 	var paused time.Duration
 	for _, e := range events {
 		at := e.GetEventTime().AsTime()
-		switch {
-		case e.GetKind() == refereev1.EventKind_EVENT_KIND_GAME_STARTED, e.GetKind() == refereev1.EventKind_EVENT_KIND_OPENING_ENDED:
-			began, paused = at, 0
-		case e.GetKind() == refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED:
+		if e.GetKind() == refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED {
 			pause := e.GetClockPaused()
 			paused += pause.GetUntilTime().AsTime().Sub(pause.GetFromTime().AsTime())
-		case isPly(e):
+		}
+		if isPly(e) {
 			times[int(e.GetPly())] = max(0, at.Sub(began)-paused)
+		}
+		if turn.begins(e) {
 			began, paused = at, 0
 		}
 	}
 	return times
+}
+
+// turnOrder follows whose turn it is, as far as turns pass without a ply.
+type turnOrder struct {
+	seats, turn int
+	out         [8]bool // by seat
+}
+
+// begins reports whether an event begins a turn.
+func (o *turnOrder) begins(e *refereev1.Event) bool {
+	seat := int(e.GetSeat()) % len(o.out)
+	switch e.GetKind() {
+	case refereev1.EventKind_EVENT_KIND_GAME_STARTED:
+		o.turn = int(e.GetGameStarted().GetFirstSeat())
+		return true
+	case refereev1.EventKind_EVENT_KIND_OPENING_ENDED, refereev1.EventKind_EVENT_KIND_PLAY_BEGAN:
+		return true
+	case refereev1.EventKind_EVENT_KIND_PLY, refereev1.EventKind_EVENT_KIND_SERVER_PLY, refereev1.EventKind_EVENT_KIND_TURN_PASSED:
+		o.turn = seat
+		o.next()
+		return true
+	case refereev1.EventKind_EVENT_KIND_SEAT_OUT, refereev1.EventKind_EVENT_KIND_SEAT_LEFT:
+		o.out[seat] = true
+		if seat == o.turn {
+			o.next()
+			return true
+		}
+	}
+	return false
+}
+
+func (o *turnOrder) next() {
+	for range o.seats {
+		o.turn = (o.turn + 1) % o.seats
+		if !o.out[o.turn%len(o.out)] {
+			return
+		}
+	}
 }
 
 func newThinkChart(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration, shown int) thinkChart {
@@ -80,7 +120,7 @@ func newThinkChart(wanted gameRequest, events []*refereev1.Event, thinking map[i
 		ply := int(e.GetPly())
 		height := float64(thinking[ply]) / float64(longest) * (chartHeight/2 - 1)
 		top := chartHeight/2 - height
-		if e.GetSeat() != 0 {
+		if e.GetSeat()%2 != 0 {
 			top = chartHeight / 2
 		}
 		chart.Bars = append(chart.Bars, bar{

@@ -126,7 +126,7 @@ func TestThinkTimes(t *testing.T) {
 		ply(3, 32),
 		{Kind: refereev1.EventKind_EVENT_KIND_SERVER_PLY, Ply: 4, EventTime: at(62)},
 	}
-	got := thinkTimes(events)
+	got := thinkTimes(2, events)
 	for ply, want := range map[int]time.Duration{1: 4 * time.Second, 2: 5 * time.Second, 3: 3 * time.Second, 4: 30 * time.Second} {
 		if got[ply] != want {
 			t.Errorf("ply %d took %s, want %s", ply, got[ply], want)

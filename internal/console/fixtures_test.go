@@ -56,10 +56,11 @@ func (h *house) named(change ...func(*refereev1.Ruleset)) *table {
 
 func (t *table) resign(seat uint32) {
 	t.t.Helper()
-	_, err := t.match.Resign(t.as, &refereev1.ResignRequest{
+	resigned, err := t.match.Resign(t.as, &refereev1.ResignRequest{
 		MatchId: t.id, Game: t.game.GetGame(), RequestId: requestID(), ExpectedSeq: t.game.GetNextSeq(), Seat: &seat,
 	})
 	must(t.t, err)
+	t.game = resigned.GetChange().GetGame()
 }
 
 // shortMatch is a match of three short games that was played to its end.

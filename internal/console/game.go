@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"referee.example/internal/rules/junqi"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -20,6 +21,7 @@ type gamePage struct {
 	Result   *refereev1.GameResult // of the whole game; nil while it runs
 	Settled  *refereev1.Settlement // likewise
 	Viewer   int                   // seat; -1 for a spectator
+	Opened   bool                  // all that was hidden is shown
 	Ply      int                   // that is shown
 	Last     int                   // ply of the game so far
 	Latest   bool
@@ -34,6 +36,7 @@ type gamePage struct {
 	Board   board
 	Seats   []seatPanel
 	Moves   []move
+	Said    []*sentence // what the ply that is shown did, and what followed it
 	Think   thinkChart
 	Clock   clockChart
 	Viewers []link
@@ -58,15 +61,25 @@ type steps struct{ First, Back, Forward, Last string }
 // board is how a position is drawn: by its family, exactly one of which is set.
 type board struct {
 	DarkChess *darkChessBoard
+	ArmyChess *armyBoard
 }
 
-// drawBoard draws a position after the event that led to it, if any. A second
-// family is a second case.
-func drawBoard(position *refereev1.Game, after *refereev1.Event) board {
-	if dark := position.GetDarkChess(); dark != nil {
-		return board{DarkChess: drawDarkChess(dark, after)}
+// drawBoard draws a position after the event that led to it, if any. A third
+// family is a third case.
+func drawBoard(rules *refereev1.Ruleset, position *refereev1.Game, after *refereev1.Event) board {
+	switch army := rules.GetArmyChess(); {
+	case position.GetDarkChess() != nil:
+		return board{DarkChess: drawDarkChess(position.GetDarkChess(), after)}
+	case position.GetArmyChess() != nil:
+		return board{ArmyChess: drawArmyChess(armyGraphOf(army), position.GetArmyChess(), after)}
+	case army != nil && len(position.GetPlacements()) > 0:
+		return board{ArmyChess: drawPlacing(armyGraphOf(army), isPlacing(position), position.GetPlacements())}
 	}
 	return board{}
+}
+
+func isPlacing(game *refereev1.Game) bool {
+	return game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLACING
 }
 
 // seatPanel is a player beside the board.
@@ -86,7 +99,20 @@ type seatPanel struct {
 	Disputed uint32
 	Turns    uint32
 	Offers   uint32
+
+	// Of army chess alone:
+	Army     bool
+	ArmySide *armyPiece // without its rank; nil until it is settled
+	Taken    uint32     // pieces of others lost to this seat's
+	Lost     []*armyPiece
+	Out      bool
+	Placing  bool
+	Attempts uint32 // placements submitted
 }
+
+// Down reports whether the seat's times are drawn downwards: partners have one
+// direction.
+func (s seatPanel) Down() bool { return s.Seat%2 == 1 }
 
 // move is an entry of the game's record.
 type move struct {
@@ -98,6 +124,8 @@ type move struct {
 	Turned   *piece
 	Captured *piece
 	Feat     string
+	Army     *armyMove
+	Note     *sentence // what an event that is no ply says, where its kind does not say all
 	Think    string
 	URL      string
 	Current  bool
@@ -109,6 +137,7 @@ type gameRequest struct {
 	game   uint32
 	ply    int // -1 for the last
 	viewer *uint32
+	opened bool // show what was hidden, once the game has ended
 }
 
 func readGameRequest(r *http.Request) (gameRequest, error) {
@@ -133,6 +162,7 @@ func readGameRequest(r *http.Request) (gameRequest, error) {
 		viewer := uint32(seat)
 		out.viewer = &viewer
 	}
+	out.opened = out.viewer == nil && r.URL.Query().Has("opened")
 	return out, nil
 }
 
@@ -144,6 +174,9 @@ func (g gameRequest) url(ply int) string {
 	}
 	if g.viewer != nil {
 		query.Set("seat", strconv.FormatUint(uint64(*g.viewer), 10))
+	}
+	if g.opened {
+		query.Set("opened", "")
 	}
 	address := gameURL(g.match, g.game)
 	if len(query) > 0 {
@@ -214,10 +247,16 @@ func newGamePage(wanted gameRequest, whole *refereev1.GetGameRecordResponse, pos
 		p.LiveURL = liveURL(wanted.match, wanted.game, lastSeq(record.GetEvents()))
 	}
 	p.steps(wanted)
-	p.viewers(wanted)
-	thinking := thinkTimes(record.GetEvents())
-	p.moves(wanted, record.GetEvents(), thinking, game.GetDarkChess().GetSeatColours())
-	p.Board = drawBoard(position, plyEvent(record.GetEvents(), shown))
+	p.viewers(wanted, record.GetRuleset())
+	thinking := thinkTimes(len(p.Match.GetSeats()), record.GetEvents())
+	p.moves(wanted, record, thinking)
+	if record.GetRuleset().GetArmyChess() != nil {
+		p.Said = armySaid(p.Match, record.GetEvents(), shown)
+	}
+	p.Board = drawBoard(record.GetRuleset(), position, plyEvent(record.GetEvents(), shown))
+	if p.Opened = wanted.opened && p.Board.ArmyChess != nil && game.GetResult() != nil; p.Opened {
+		p.Board.ArmyChess.open(position.GetArmyChess(), game)
+	}
 	p.Whole, p.HasBegun = true, p.Started != nil
 	p.seats(position, record.GetRuleset().GetClock())
 	p.Think = newThinkChart(wanted, record.GetEvents(), thinking, shown)
@@ -237,11 +276,22 @@ func (p *gamePage) steps(wanted gameRequest) {
 	}
 }
 
-// viewers are the seats whose view may be asked for, and the spectator's.
-func (p *gamePage) viewers(wanted gameRequest) {
-	ply := wanted.ply
-	wanted.viewer = nil
-	p.Viewers = append(p.Viewers, link{URL: wanted.url(ply), Key: "game.spectator", Current: p.Viewer < 0})
+// viewers are the seats whose view may be asked for, and the spectator's. While
+// seats have secrets of their own their views are for players alone.
+func (p *gamePage) viewers(wanted gameRequest, rules *refereev1.Ruleset) {
+	ply, opened := wanted.ply, wanted.opened
+	wanted.viewer, wanted.opened = nil, false
+	p.Viewers = append(p.Viewers, link{URL: wanted.url(ply), Key: "game.spectator", Current: p.Viewer < 0 && !opened})
+	if army := rules.GetArmyChess(); army != nil {
+		if p.Live && army.GetForm() != junqi.FormFlip {
+			return
+		}
+		if !p.Live {
+			all := wanted
+			all.opened = true
+			p.Viewers = append(p.Viewers, link{URL: all.url(ply), Key: "game.opened", Current: opened})
+		}
+	}
 	for _, seat := range p.Match.GetSeats() {
 		number := seat.GetSeat()
 		wanted.viewer = &number
@@ -265,12 +315,20 @@ func isPly(e *refereev1.Event) bool {
 	return e.GetKind() == refereev1.EventKind_EVENT_KIND_PLY || e.GetKind() == refereev1.EventKind_EVENT_KIND_SERVER_PLY
 }
 
-func (p *gamePage) moves(wanted gameRequest, events []*refereev1.Event, thinking map[int]time.Duration, sides []string) {
-	movers := darkMovers(events)
+func (p *gamePage) moves(wanted gameRequest, record *refereev1.GameRecord, thinking map[int]time.Duration) {
+	events, army := record.GetEvents(), record.GetRuleset().GetArmyChess() != nil
+	sides, armySides := record.GetPosition().GetDarkChess().GetSeatColours(), record.GetPosition().GetArmyChess().GetSeatSides()
+	var movers map[int]*piece
+	if !army {
+		movers = darkMovers(events)
+	}
 	for _, e := range events {
 		m := move{Kind: e.GetKind()}
 		if e.Seat != nil && int(e.GetSeat()) < len(sides) { //nolint:protogetter // absent is not 0
 			m.Side = sides[e.GetSeat()]
+		}
+		if army {
+			m.army(p.Match, e, armySides)
 		}
 		switch {
 		case isPly(e):
@@ -312,7 +370,14 @@ func (p *gamePage) seats(position *refereev1.Game, rules *refereev1.ClockRules) 
 		if i < len(position.GetDrawOffersMade()) {
 			panel.Offers = position.GetDrawOffersMade()[i]
 		}
-		panel.darkChess(dark, i)
+		switch {
+		case dark != nil:
+			panel.darkChess(dark, i)
+		case position.GetArmyChess() != nil:
+			panel.armyChess(position.GetArmyChess(), i)
+		case i < len(position.GetPlacements()):
+			panel.placing(isPlacing(position), position.GetPlacements()[i])
+		}
 		p.Seats = append(p.Seats, panel)
 	}
 }

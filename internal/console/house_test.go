@@ -147,6 +147,8 @@ type table struct {
 	as   context.Context
 	id   string
 	game *refereev1.Game
+	// seeds are the players'; two of them unless they are set.
+	seeds [][]byte
 }
 
 func requestID() string {
@@ -174,9 +176,16 @@ func (h *house) sit(platform, ruleset string, players ...string) *table {
 
 func (t *table) start() {
 	t.t.Helper()
+	if t.seeds == nil {
+		t.seeds = [][]byte{[]byte("one"), []byte("two")}
+	}
+	balances := make([]int64, len(t.seeds))
+	for seat := range balances {
+		balances[seat] = 50_000
+	}
 	started, err := t.match.StartGame(t.as, &refereev1.StartGameRequest{
 		MatchId: t.id, Game: t.game.GetGame(), RequestId: requestID(), ExpectedSeq: t.game.GetNextSeq(),
-		Balances: []int64{50_000, 50_000}, PlayerSeeds: [][]byte{[]byte("one"), []byte("two")},
+		Balances: balances, PlayerSeeds: t.seeds,
 	})
 	must(t.t, err)
 	t.game = started.GetChange().GetGame()

@@ -22,6 +22,7 @@ const (
 // matchPage is a match with its games.
 type matchPage struct {
 	Match   *refereev1.Match
+	Parties []party
 	Games   []gameRow // newest first
 	Left    int       // games before them
 	Live    bool
@@ -32,6 +33,26 @@ type matchPage struct {
 	Interventions     []intervention
 	MoreInterventions bool // before them
 	ExportURL         string
+}
+
+// party is a player of a match, or two partners, with what they have won.
+type party struct {
+	Players []string
+	Wins    uint32
+	Won     bool
+}
+
+// partiesOf returns the two parties of a match. With four seats every second has
+// the same, and partners win together.
+func partiesOf(match *refereev1.Match) []party {
+	parties := make([]party, 2)
+	for _, seat := range match.GetSeats() {
+		p := &parties[seat.GetSeat()%2]
+		p.Players = append(p.Players, seat.GetPlayerId())
+		p.Wins = seat.GetWins()
+		p.Won = slices.Contains(match.GetWinnerSeats(), seat.GetSeat())
+	}
+	return parties
 }
 
 // gameRow is a game of a match.
@@ -64,7 +85,7 @@ func (c *console) matchPage(ctx context.Context, r *http.Request, say words) (vi
 	}
 	match := got.GetMatch()
 	page := &matchPage{
-		Match: match, Live: match.GetEndTime() == nil, Whole: true,
+		Match: match, Parties: partiesOf(match), Live: match.GetEndTime() == nil, Whole: true,
 		ExportURL: matchURL(id) + "/export",
 	}
 	err = c.recordedMatch(ctx, page)

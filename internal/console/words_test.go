@@ -44,7 +44,7 @@ func TestTextsAreInBothLanguages(t *testing.T) {
 
 var (
 	// asked finds a text that a template or the code asks for by its whole key.
-	asked = regexp.MustCompile(`(?:\.T |\.T\(|Key: +|ProofKey = nil, )"([a-z_]+\.[A-Za-z_]+)"|"((?:login|failure|verification|game|board|counter|piece)\.[a-z_]+)"`)
+	asked = regexp.MustCompile(`(?:\.T |\.T\(|Key: +|ProofKey = nil, )"([a-z_]+\.[A-Za-z_]+)"|"((?:login|failure|verification|game|board|counter|piece|army)\.[a-z_]+)"`)
 	// built finds the beginnings of keys that are put together.
 	built = regexp.MustCompile(`"([a-z_]+\.)(?:%s|")|"([a-z_]+)\.%s`)
 )

@@ -245,3 +245,12 @@ func (e *Event) Disclosed() (Disclosed, error) {
 	d.Turned = e.Turned
 	return d, err
 }
+
+// ArmyChange returns what an event of a game of army chess did to its board, in the
+// board's own form. The error is that of a detail which can't be decoded.
+func ArmyChange(e *Event) (junqi.Change, error) {
+	d, err := e.Disclosed()
+	change := e.change()
+	change.reason = d.Reason
+	return (*armyChess)(nil).change(change), err
+}

@@ -190,10 +190,10 @@ func (e *export) writeText(r *referee.Record) error {
 		if err != nil {
 			return err
 		}
-		if record == nil {
+		if record == "" {
 			continue
 		}
-		if err := e.send(r, r.Games[i].Game, &refereev1.ExportGamesResponse{Text: record.String()}); err != nil {
+		if err := e.send(r, r.Games[i].Game, &refereev1.ExportGamesResponse{Text: record}); err != nil {
 			return err
 		}
 	}

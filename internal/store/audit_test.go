@@ -23,7 +23,7 @@ import (
 )
 
 // auditViews are the views of the schema audit.
-var auditViews = []string{"matches", "games", "moves", "settlements", "settlement_lines", "player_records", "daily_totals"}
+var auditViews = []string{"matches", "games", "moves", "placements", "settlements", "settlement_lines", "player_records", "daily_totals"}
 
 // reader is a session with the rights of referee_reader.
 func (d *desk) reader() *pgx.Conn {
@@ -220,6 +220,8 @@ func TestAuditReaderSeesTheViewsAlone(t *testing.T) {
 	d := newDesk(t)
 	id, at := d.playedUnder("7club-standard", 10)
 	d.disconnect(id, at+second)
+	r := d.sit(d.Store, d.Store)
+	d.fight(r, armyMatch(d, r, "junqi-dark"), 1)
 	reader := d.reader()
 	d.exec(`GRANT SELECT ON games TO referee_reader`)
 	d.exec(`GRANT EXECUTE ON FUNCTION log_epoch() TO referee_reader`)
@@ -294,6 +296,8 @@ func TestAuditQueriesOfTheDocumentation(t *testing.T) {
 	d := newDesk(t)
 	id, at := d.playedUnder("7club-standard", 60)
 	d.disconnect(id, at+second)
+	r := d.sit(d.Store, d.Store)
+	army := d.fight(r, armyMatch(d, r, "junqi-dark"), 20)
 	reader := d.reader()
 	day := timestamp(d.ago(time.Hour)).Format(time.DateOnly)
 	blocks := sqlBlock.FindAllStringSubmatch(string(text), -1)
@@ -301,7 +305,7 @@ func TestAuditQueriesOfTheDocumentation(t *testing.T) {
 		t.Fatalf("only %d queries", len(blocks))
 	}
 	for _, block := range blocks {
-		query := strings.NewReplacer("0197c2b0-0000-7000-8000-000000000001", id.String(),
+		query := strings.NewReplacer("0197c2b0-0000-7000-8000-000000000001", id.String(), "0197c2b0-0000-7000-8000-000000000002", army.ID.String(),
 			"DATE '2026-07-01'", "DATE '"+day+"'", "DATE '2026-08-01'", "DATE '"+day+"' + 31").Replace(block[1])
 		if rows := d.answers(reader, query); len(rows) == 0 {
 			t.Errorf("no rows: %s", query)
@@ -380,7 +384,7 @@ func TestAuditShowsNothingOfARunningGame(t *testing.T) {
 // squares alone; once the game has ended it shows all.
 func TestAuditRedactsOtherFamilies(t *testing.T) {
 	d := newDesk(t)
-	id, at := d.playedUnder("gametower-dark-chain", 60)
+	id, at := d.playedUnder("gametower-dark-chain", 40)
 	reader := d.reader()
 	pieces := func() string {
 		t.Helper()

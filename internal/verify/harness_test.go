@@ -64,7 +64,7 @@ func newTableIn(t testing.TB, r *referee.Rules, seed uint64, at clock.Time, comm
 	tb := &table{t: t, keys: keys, now: at, dice: rand.New(rand.NewPCG(seed, 1)), logs: make([][]referee.Event, 1), commit: commit}
 	c := &referee.CreateMatch{
 		Caller: referee.Caller{Platform: "p", Principal: 1}, RequestID: tb.request(), Players: []string{"ann", "ben", "cho", "dee"}[:r.Seats()],
-		Rules: r, Stake: 100, Balances: []int64{900, 900, 900, 900}[:r.Seats()], FirstSeat: rules.NoSeat, TableRef: "table 1",
+		Rules: r, Stake: 100, Balances: balances(r.Seats()), FirstSeat: rules.NoSeat, TableRef: "table 1",
 		Charges: series.Charges{Fee: 5, DisconnectionPenalty: 50},
 	}
 	if commit != nil {
@@ -181,18 +181,47 @@ func (tb *table) must(c referee.Command) {
 	}
 }
 
-func (tb *table) start() {
+// balances are those of so many players, enough for any stake here.
+func balances(players int) []int64 { return []int64{900, 900, 900, 900}[:players] }
+
+// begin starts the next game.
+func (tb *table) begin() {
 	tb.t.Helper()
 	seats := len(tb.state.Players)
-	tb.must(&referee.StartGame{Header: tb.header(rules.NoSeat, false), Balances: []int64{900, 900, 900, 900}[:seats],
-		HoldIDs: []string{"h1", "h2", "h3", "h4"}[:seats], PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's"), nil, nil}[:seats]})
+	tb.must(&referee.StartGame{Header: tb.header(rules.NoSeat, false), Balances: balances(seats),
+		HoldIDs: []string{"h1", "h2", "h3", "h4"}[:seats], PlayerSeeds: [][]byte{[]byte("ann's"), []byte("ben's"), {}, []byte("dee's")}[:seats]})
+}
+
+// start starts the next game and lets all seats place where they do.
+func (tb *table) start() {
+	tb.t.Helper()
+	tb.begin()
+	seats := len(tb.state.Players)
+	for seat := 0; tb.state.Game.Status == referee.GamePlacing; seat = (seat + 1) % seats {
+		tb.now += second
+		if seat == 0 && tb.dice.IntN(2) == 0 { // a first thought that a second replaces
+			tb.place(seat)
+		}
+		tb.place(seat)
+	}
+}
+
+// place submits one of a few legal placements for a seat.
+func (tb *table) place(seat int) {
+	tb.t.Helper()
+	texts := []string{"98776/6.5.5/44.33/3.2.2/2MM11/MF1BB", "89767/5.6.5/34.43/2.3.1/M2MB1/1MBF2",
+		"77689/5.5.6/33.44/2.2.3/11MM2/BB1FM", "96857/4.7.6/53.32/B.1.3/2MMM4/BF121"}
+	tb.must(&referee.SubmitPlacement{Header: tb.header(rules.Seat(seat), false), Placement: texts[tb.dice.IntN(len(texts))]})
 }
 
 func (tb *table) turn() rules.Seat { return tb.state.Game.Position.Turn() }
 
 // choose picks an action, a capture where there is one, so that games end.
 func (tb *table) choose() rules.Action {
-	actions := tb.state.LegalActions()
+	actions, err := referee.New(nil, referee.Presets{}, tb.keys, nil).LegalActions(tb.state)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
 	for _, a := range actions {
 		if _, target := tb.state.WouldBe(a); target != rules.NoPiece && tb.dice.IntN(4) > 0 {
 			return a

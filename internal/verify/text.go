@@ -10,13 +10,29 @@ import (
 	"referee.example/internal/rules/banqi"
 )
 
-// TextRecord writes a game of a stored match as a text record. Offers, calls for
-// time and expiries leave no trace in it: they move nothing on the board. It is
-// nil for a game that was never started.
-func TextRecord(r *referee.Record, game int) (*banqi.Record, error) {
+// TextRecord writes a game of a stored match as a text record, in the form of its
+// family. Offers, calls for time and expiries leave no trace in it: they move
+// nothing on the board. It is empty for a game that was never started.
+func TextRecord(r *referee.Record, game int) (string, error) {
 	if game < 1 || game >= len(r.Logs) {
-		return nil, nil
+		return "", nil
 	}
+	ruleset, err := referee.ParseRules(r.Ruleset)
+	if err != nil {
+		return "", fmt.Errorf("ruleset: %w", err)
+	}
+	if ruleset.ArmyChess != nil {
+		return armyTextRecord(r, ruleset, game)
+	}
+	record, err := darkTextRecord(r, game)
+	if err != nil || record == nil {
+		return "", err
+	}
+	return record.String(), nil
+}
+
+// darkTextRecord is TextRecord for dark chess; nil for a game that was never started.
+func darkTextRecord(r *referee.Record, game int) (*banqi.Record, error) {
 	record := &banqi.Record{}
 	first, outcome := rules.NoSeat, rules.Outcome{}
 	for i := range r.Logs[game] {

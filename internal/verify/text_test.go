@@ -20,14 +20,14 @@ func TestTextRecord(t *testing.T) {
 	}
 	running := tb.record()
 	running.Match.Players, running.Match.RulesetID = []string{"ann\nResult: draw", "ben 陳"}, ""
-	record, err := TextRecord(running, 1)
+	record, err := darkTextRecord(running, 1)
 	if err != nil || record.Result.Words != "unfinished" {
 		t.Fatalf("a running game: %+v, %v", record, err)
 	}
 	tb.must(&referee.ReportDisconnect{Header: tb.header(rules.NoSeat, false), Gone: rules.SeatsOf(1)})
 	r := tb.record()
 	r.Match.Players, r.Match.RulesetID = running.Match.Players, ""
-	record, err = TextRecord(r, 1)
+	record, err = darkTextRecord(r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTextRecord(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for _, game := range []int{0, 2, 9} { // never started, or not there
-		if record, err := TextRecord(r, game); record != nil || err != nil {
+		if record, err := TextRecord(r, game); record != "" || err != nil {
 			t.Errorf("game %d: %v, %v", game, record, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestTextRecordWords(t *testing.T) {
 		referee.Event{Kind: referee.EventPly, Action: rules.Stop()},
 		referee.Event{Kind: referee.EventFoulRuled, Detail: []byte{0, 0}}, referee.Event{Kind: referee.EventFoulRuled, Detail: []byte{1, 0}})
 	r.Logs[1] = log
-	record, err := TextRecord(r, 1)
+	record, err := darkTextRecord(r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,9 @@ const (
 	// One JSON object, with everything that `referee verify` needs.
 	ExportFormat_EXPORT_FORMAT_JSON ExportFormat = 1
 	// A text record, as tournaments write them and `referee import` reads them: the
-	// actions and the result, without clocks, hashes and settlements. Games that
-	// were never started and logs of compensations have none and are left out.
+	// actions and the result, without clocks, hashes and settlements; of army chess the
+	// placements too, and each change of the board on a line. Games that were never
+	// started and logs of compensations have none and are left out.
 	ExportFormat_EXPORT_FORMAT_TEXT ExportFormat = 2
 )
 
