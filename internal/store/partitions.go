@@ -179,7 +179,6 @@ func (s *Store) detach(ctx context.Context, p Partition) error {
 	}
 	defer conn.Release()
 	defer func() { _ = conn.Conn().Close(ctx) }() // with its limits, the pool makes another
-	mayBeCancelled(conn.Conn().PgConn(), true)    // or it would go on, without a limit
 	var statements []string
 	table := pgx.Identifier{p.Name}.Sanitize()
 	switch {
@@ -208,5 +207,6 @@ func (s *Store) patient(ctx context.Context) (*pgxpool.Conn, error) {
 		conn.Release()
 		return nil, err
 	}
+	mayBeCancelled(conn.Conn().PgConn(), true) // or it would go on, without a limit
 	return conn, nil
 }
