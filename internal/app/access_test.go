@@ -149,7 +149,11 @@ func TestTLS(t *testing.T) {
 	}
 
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: with("client")}}
-	if status, body := get(t, web, "https://"+a.HTTPAddr()+"/healthz"); status != http.StatusOK {
+	status, body := get(t, web, "https://"+a.HTTPAddr()+"/healthz")
+	for end := time.Now().Add(10 * time.Second); status == http.StatusServiceUnavailable && time.Now().Before(end); { // until it is ready
+		status, body = get(t, web, "https://"+a.HTTPAddr()+"/healthz")
+	}
+	if status != http.StatusOK {
 		t.Errorf("the HTTP port answers %d: %s", status, body)
 	}
 	web.CloseIdleConnections()

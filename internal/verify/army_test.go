@@ -143,7 +143,7 @@ func TestSealedPlacements(t *testing.T) {
 	t.Parallel()
 	tb := newTable(t, preset(t, "junqi-dark"), 6)
 	check := referee.New(nil, referee.Presets{}, tb.keys, nil).CheckPlacements
-	tb.start()
+	tb.begin()
 	place := func(seat rules.Seat, n int) []byte {
 		tb.must(&referee.SubmitPlacement{Header: tb.header(seat, false), Placement: placements[n]})
 		return tb.state.Game.Placing.Sealed
