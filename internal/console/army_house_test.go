@@ -96,3 +96,12 @@ func (t *table) fight(plies int, pause func()) bool {
 	}
 	return t.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING
 }
+
+// met reports whether a piece was lost in an encounter, or the game is over.
+func (t *table) met() bool {
+	lost := uint32(0)
+	for _, n := range t.game.GetArmyChess().GetCaptures() {
+		lost += n
+	}
+	return lost > 0 || t.game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING
+}

@@ -18,6 +18,9 @@ func TestArmyPages(t *testing.T) {
 	for _, ruleset := range []string{"junqi-dark", "junqi-flip", "siguo"} {
 		table := h.army(ruleset).placed()
 		table.fight(24, nil)
+		for !table.met() {
+			table.fight(1, nil)
+		}
 		page := v.get("/console/matches/" + table.id + "/games/1")
 		board := boardOf(t, page)
 		pieces := table.game.GetArmyChess().GetPieces()
