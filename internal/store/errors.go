@@ -105,14 +105,14 @@ func cause(err error) error {
 }
 
 // unavailable reports whether the database could not be reached, went away in the
-// middle, or did something that no standby may have: the same call may go through later, and if it was a commit,
-// its request id tells what became of it.
+// middle, or did something that no standby may have: the same call may go through
+// later, and if it was a commit, its request id tells what became of it.
 func unavailable(err error) bool {
 	var failed *pgconn.PgError
 	if errors.As(err, &failed) {
 		return slices.Contains(codesUnavailable, failed.Code) || strings.HasPrefix(failed.Code, classConnection)
 	}
-	if errors.Is(err, errNotReplicated) {
+	if errors.Is(err, errNotReplicated) || errors.Is(err, pgconn.ErrConnClosed) {
 		return true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

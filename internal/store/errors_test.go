@@ -24,6 +24,7 @@ func TestUnavailable(t *testing.T) {
 		{"too many connections", &pgconn.PgError{Code: "53300"}, true},
 		{"connection failure", &pgconn.PgError{Code: "08006"}, true},
 		{"connection cut", fmt.Errorf("receive: %w", io.ErrUnexpectedEOF), true},
+		{"a connection that was closed before", fmt.Errorf("execute: %w", pgconn.ErrConnClosed), true},
 		{"statement timeout", &pgconn.PgError{Code: "57014"}, false},
 		{"check violated", &pgconn.PgError{Code: "23514"}, false},
 		{"the caller went away", context.Canceled, false},
