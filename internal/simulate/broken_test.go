@@ -219,8 +219,10 @@ var broken = []struct {
 		promises: []string{check.Settled},
 	},
 	{
-		name:     "seed revealed before the end",
-		patches:  []patch{{"internal/referee/decide.go", "\t\te.Turned = piece\n", "\t\te.Turned, e.ClientHash = piece, d.seed[:]\n", 1}},
+		name: "seed revealed before the end",
+		patches: []patch{{"internal/referee/decide.go", "\tif e.Turned, e.Detail, err = family.judge(p, known, c); err != nil {\n",
+			"\tif seed, err := d.openSeed(); err == nil {\n\t\te.ClientHash = seed[:]\n\t}\n" +
+				"\tif e.Turned, e.Detail, err = family.judge(p, known, c); err != nil {\n", 1}},
 		habits:   simulate.Habits{Record: 3, MostPlies: 20}, // auditors see client hashes
 		promises: []string{check.Hidden},
 	},
