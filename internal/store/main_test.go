@@ -93,9 +93,7 @@ func ask[T any](d *desk, query string, arguments ...any) (value T) {
 
 func (d *desk) now() clock.Time {
 	d.t.Helper()
-	now, err := d.Now()
-	d.must(err)
-	return now
+	return instant(ask[time.Time](d, sqlNow))
 }
 
 func (d *desk) id(at clock.Time) (id referee.ID) {
