@@ -34,6 +34,9 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // limit ends a test that waits for something that does not come.
 const limit = 8 * time.Minute
 
+// drainTimeout is how long a replica waits for what does not end.
+const drainTimeout = time.Minute
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -91,7 +94,7 @@ func newHouse(t testing.TB) *house {
 	config := app.Config{
 		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Console: true, DatabaseURL: database.URL, MaxConns: 8,
 		Keys: app.NewKey("test"), LogKeyFile: file("log.key", logKey), TokenFile: file("tokens.json", h.tokenFile()),
-		DrainTimeout: 10 * time.Second,
+		DrainTimeout: drainTimeout,
 	}
 	h.app, err = app.Start(t.Context(), config, slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"referee.example/internal/clock"
 	refereev1 "referee.example/proto/referee/v1"
 
 	"google.golang.org/protobuf/proto"
@@ -116,7 +117,6 @@ func spend(system *refereev1.ClockRules, store *refereev1.SeatClock, used int64)
 // ends the chain at the deadline, which the steps of the chain share, and it
 // costs nothing more, whatever an expiry costs otherwise.
 func TestExpiryInMidChain(t *testing.T) {
-	const turn = 1500 * time.Millisecond
 	r := newRoom(t, options{deal: arranged(t, "RnpgKGGMMRNNCCPPPPPkgmmrrnccpppp")})
 	for name, change := range map[string]func(*refereev1.ClockRules){
 		"lose":             func(c *refereev1.ClockRules) { c.OnExpiry, c.ExpiryBooks, c.BookedToLose = "lose", "", 0 },
@@ -125,19 +125,41 @@ func TestExpiryInMidChain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tb := r.started(r.composed("gametower-dark-chain", func(own *refereev1.Ruleset) {
-				own.Clock.TurnMs, own.Clock.BankMs, own.Clock.BankUse = uint32(turn.Milliseconds()), 0, ""
-				change(own.GetClock())
-			}))
-			tb.playNotation("a1 d8 b1 c1")
-			deadline := tb.game.GetClock().GetDeadlineTime().AsTime()
-			tb.playNotation("a1-b1")
-			if clock := tb.game.GetClock(); tb.game.GetToMove() != 0 || !clock.GetDeadlineTime().AsTime().Equal(deadline) {
-				t.Fatalf("in the chain %d is to move, the deadline is %v, was %v", tb.game.GetToMove(), clock.GetDeadlineTime().AsTime(), deadline)
+			for turn := time.Second; ; turn *= 2 { // until the machine plays the plies before it within their turns
+				tb := r.started(r.composed("gametower-dark-chain", func(own *refereev1.Ruleset) {
+					own.Clock.TurnMs, own.Clock.BankMs, own.Clock.BankUse = uint32(turn.Milliseconds()), 0, ""
+					change(own.GetClock())
+				}))
+				if deadline, inTime := tb.intoChain(); inTime {
+					tb.judgeStop(deadline)
+					return
+				}
 			}
-			tb.judgeStop(deadline)
 		})
 	}
+}
+
+// intoChain plays to the middle of a chain and returns the deadline of its turn, or
+// false if a turn ran out before.
+func (t *table) intoChain() (deadline time.Time, inTime bool) {
+	t.t.Helper()
+	for _, action := range []*refereev1.Action{flip("a1"), flip("d8"), flip("b1"), flip("c1"), {Kind: refereev1.ActionKind_ACTION_KIND_MOVE, From: "a1", To: "b1"}} {
+		deadline = t.game.GetClock().GetDeadlineTime().AsTime()
+		got, err := t.match.PlayAction(t.as("east"), t.action(action))
+		if err != nil {
+			now, unknown := t.store.Now()
+			must(t.t, unknown)
+			if now <= clock.Time(deadline.UnixMicro()) {
+				t.t.Fatalf("in time, and refused: %v", err)
+			}
+			return deadline, false
+		}
+		t.saw(got.GetChange())
+	}
+	if next := t.game.GetClock().GetDeadlineTime().AsTime(); t.game.GetToMove() != 0 || !next.Equal(deadline) {
+		t.t.Fatalf("in the chain %d is to move, the deadline is %v, was %v", t.game.GetToMove(), next, deadline)
+	}
+	return deadline, true
 }
 
 // judgeStop waits until the running turn has expired and reads what became of it.
