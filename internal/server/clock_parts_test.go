@@ -131,7 +131,7 @@ func TestExpiryInMidChain(t *testing.T) {
 					change(own.GetClock())
 				}))
 				if deadline, inTime := tb.intoChain(); inTime {
-					tb.judgeStop(deadline)
+					tb.judgeStop(deadline, turn)
 					return
 				}
 			}
@@ -162,19 +162,21 @@ func (t *table) intoChain() (deadline time.Time, inTime bool) {
 	return deadline, true
 }
 
-// judgeStop waits until the running turn has expired and reads what became of it.
-func (t *table) judgeStop(deadline time.Time) {
+// judgeStop waits until the running turn has expired and reads what became of it;
+// further turns may have expired by then.
+func (t *table) judgeStop(deadline time.Time, turn time.Duration) {
 	t.t.Helper()
+	chain := int(t.game.GetNextSeq()) - 1 // events up to the last step of the chain
 	reading := time.NewTicker(20 * time.Millisecond)
 	defer reading.Stop()
-	for t.game.GetToMove() == 0 && t.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING {
+	for int(t.game.GetNextSeq())-1 < chain+2 {
 		<-reading.C
 		got, err := t.match.GetGame(t.as("east"), &refereev1.GetGameRequest{MatchId: t.id})
 		must(t.t, err)
 		t.game = got.GetGame()
 	}
-	events := t.record().GetEvents()
-	expired, stop := events[len(events)-2], events[len(events)-1]
+	events := t.record().GetEvents()[chain:]
+	expired, stop := events[0], events[1]
 	for _, e := range []*refereev1.Event{expired, stop} {
 		if !e.GetEventTime().AsTime().Equal(deadline) || e.GetSeat() != 0 {
 			t.t.Errorf("not at the deadline %v: %v", deadline, e)
@@ -187,7 +189,11 @@ func (t *table) judgeStop(deadline time.Time) {
 	if stop.GetKind() != refereev1.EventKind_EVENT_KIND_SERVER_PLY || stop.GetNotation() != "stop" {
 		t.t.Errorf("the server played %v", stop)
 	}
-	if clock := t.game.GetClock(); t.game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING || !clock.GetTurnStartTime().AsTime().Equal(deadline) {
+	if len(events) > 2 {
+		if next := events[2]; next.GetSeat() != 1 || !next.GetEventTime().AsTime().Equal(deadline.Add(turn)) {
+			t.t.Errorf("after the chain, with %v a turn: %v", turn, next)
+		}
+	} else if clock := t.game.GetClock(); t.game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING || !clock.GetTurnStartTime().AsTime().Equal(deadline) {
 		t.t.Errorf("after the chain: %v", t.game)
 	}
 }
