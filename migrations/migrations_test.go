@@ -137,7 +137,7 @@ func TestUpAtTheSameTime(t *testing.T) {
 	const processes = 4
 	results := make(chan error, processes)
 	for range processes {
-		go func() { results <- migrations.Up(t.Context(), db.URL) }()
+		go func() { results <- migrations.UpWithin(t.Context(), db.URL, time.Minute) }() // the last waits for all before it
 	}
 	for range processes {
 		if err := <-results; err != nil {

@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"flag"
 	"fmt"
-	"net"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -193,23 +193,26 @@ func TestServeDemoHealthcheck(t *testing.T) {
 	if made := call(t.Context(), nil, "log", "key", "--name", "referee.example/log", logKey); made.code != exitDone {
 		t.Fatalf("log key: %+v", made)
 	}
-	address := freeAddress(t)
 	environment := map[string]string{
 		databaseVariable: url, "REFEREE_KEYS": app.NewKey("test"), "REFEREE_TOKEN_FILE": tokens, "REFEREE_LOG_KEY_FILE": logKey,
-		"REFEREE_LISTEN": address, "REFEREE_TOKEN": token,
+		"REFEREE_LISTEN": "127.0.0.1:1", "REFEREE_TOKEN": token,
 	}
 	got := call(t.Context(), environment, "healthcheck")
-	if got.code != exitFailed || !strings.Contains(got.err, address) {
+	if got.code != exitFailed || !strings.Contains(got.err, "127.0.0.1:1") {
 		t.Errorf("healthcheck without a server: %+v", got)
 	}
+	served := maps.Clone(environment)
+	served["REFEREE_LISTEN"] = "127.0.0.1:0"
 	ctx, stop := context.WithCancel(t.Context())
 	ready := newTranscript(`"msg":"ready"`)
 	code := make(chan int)
 	go func() {
 		code <- run(ctx, invocation{arguments: []string{"serve"}, out: ready, err: ready,
-			getenv: func(name string) string { return environment[name] }})
+			getenv: func(name string) string { return served[name] }})
 	}()
 	ready.wait(t)
+	address := regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`).FindStringSubmatch(ready.String())[1]
+	environment["REFEREE_LISTEN"] = address
 	got = call(t.Context(), environment, "healthcheck")
 	if got.code != exitDone || got.out != address+" is SERVING\n" {
 		t.Errorf("healthcheck: %+v", got)
@@ -307,14 +310,4 @@ func TestLocalAddress(t *testing.T) {
 			t.Errorf("localAddress(%q) = %q, want %q", listen, got, want)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }

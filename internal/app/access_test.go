@@ -150,7 +150,7 @@ func TestTLS(t *testing.T) {
 
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: with("client")}}
 	status, body := get(t, web, "https://"+a.HTTPAddr()+"/healthz")
-	for end := time.Now().Add(10 * time.Second); status == http.StatusServiceUnavailable && time.Now().Before(end); { // until it is ready
+	for end := time.Now().Add(limit); status == http.StatusServiceUnavailable && time.Now().Before(end); { // until it is ready
 		status, body = get(t, web, "https://"+a.HTTPAddr()+"/healthz")
 	}
 	if status != http.StatusOK {

@@ -153,6 +153,7 @@ func TestStartAndStop(t *testing.T) {
 // TestStopEndsWatches has a watcher that would hold a graceful stop for ever.
 func TestStopEndsWatches(t *testing.T) {
 	tt := newTable(t)
+	tt.config.DrainTimeout = time.Minute
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	client := refereev1.NewMatchServiceClient(dial(t, a))
 	ctx := tt.context(t)
@@ -295,8 +296,9 @@ func TestTwoReplicas(t *testing.T) {
 		if got := event.GetEventTime().AsTime(); !got.Equal(deadline) {
 			t.Errorf("the expiry is recorded at %s, want its own instant %s", got, deadline)
 		}
-		const grace = 250 * time.Millisecond
-		if late := message.GetServerTime().AsTime().Sub(deadline); late > grace+time.Second {
+		// A busy machine has its time here. That it takes no more than a second the
+		// simulation proves, which knows when the machine was held up.
+		if late := message.GetServerTime().AsTime().Sub(deadline); late > 20*time.Second {
 			t.Errorf("the expiry was adjudicated %s after the deadline", late)
 		}
 		return
@@ -334,6 +336,20 @@ type lockedBuffer struct {
 	buffer bytes.Buffer
 	awaits string
 	then   func()
+}
+
+// await waits until a text is in the log.
+func (b *lockedBuffer) await(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(b.String(), text) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("the log does not say %q: %s", text, b.String())
+		}
+	}
 }
 
 // onceLogged calls then when a line with the text is written.

@@ -35,6 +35,11 @@ func levels(t *testing.T, config Config) (map[string]Level, string) {
 	return found, text
 }
 
+// heldUp reports whether a busy machine shows in what was found.
+func heldUp(found map[string]Level) bool {
+	return found["heartbeat"] != Fine || found["clock error"] != Fine || found["clock offset"] != Fine
+}
+
 // TestDoctor examines a deployment that is as it should be, then that deployment
 // with one thing wrong after the other.
 func TestDoctor(t *testing.T) {
@@ -70,6 +75,9 @@ func TestDoctor(t *testing.T) {
 	u.User = url.UserPassword("doctored", "doctored")
 	asServer.DatabaseURL = u.String()
 	found, text := levels(t, asServer)
+	for end := time.Now().Add(limit); heldUp(found) && time.Now().Before(end); {
+		found, text = levels(t, asServer)
+	}
 	for what, level := range found {
 		want := Fine
 		switch what {

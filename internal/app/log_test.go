@@ -73,7 +73,7 @@ func TestFinishedGamesAreLoggedAndWitnessed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(ended); took > 10*time.Second {
+	if took := time.Since(ended); took > time.Minute { // ten seconds, on a machine that is not busy
 		t.Errorf("the last game was in the log after %s", took)
 	}
 	file := filepath.Join(t.TempDir(), "witnessed")

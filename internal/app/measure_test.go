@@ -85,7 +85,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	tt := newTable(t)
-	tt.config.PlatformRate = 20
+	tt.config.PlatformRate = 4 // none comes back for a quarter of a second
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	ctx := tt.context(t)
 	client := refereev1.NewMatchServiceClient(dial(t, a))

@@ -12,19 +12,19 @@ import (
 	"go.uber.org/goleak"
 )
 
-// exampleCurl finds the README's call over HTTP: its body and its path.
+// exampleCurl finds the documentation's call over HTTP: its body and its path.
 var exampleCurl = regexp.MustCompile("(?s)```sh\ncurl [^`]*?-d '([^']+)'[^`]*?localhost:8080(/\\S+)\n```")
 
-// TestReadmeCurl makes the README's call over HTTP, and sees the port end with
+// TestDocumentedCurl makes the documentation's call over HTTP, and sees the port end with
 // the replica.
-func TestReadmeCurl(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestDocumentedCurl(t *testing.T) {
+	text, err := os.ReadFile("../../docs/integration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := exampleCurl.FindSubmatch(readme)
+	found := exampleCurl.FindSubmatch(text)
 	if found == nil {
-		t.Fatal("the README has no example call by curl")
+		t.Fatal("the documentation has no example call by curl")
 	}
 	tt := newTable(t)
 	leaks := goleak.IgnoreCurrent()

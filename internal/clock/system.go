@@ -1,6 +1,6 @@
 package clock
 
-import "strconv"
+import "referee.example/internal/rules"
 
 // The values of System.BankUse, System.OnExpiry and System.ExpiryBooks.
 const (
@@ -59,52 +59,46 @@ type System struct {
 // None reports whether the ruleset has no clock at all.
 func (s System) None() bool { return s.TurnMS == 0 && s.MainMS == 0 }
 
-// FieldError is what is wrong with one field of a System, named as in JSON.
-type FieldError struct {
-	Field  string
-	Reason string
-}
-
 // Validate returns what is impossible or contradictory in the system, field by
 // field in the order of the fields; nothing if it can be played.
-func (s System) Validate() []FieldError {
+func (s System) Validate() []rules.FieldError {
 	var v validation
 	v.ms("turn_ms", s.TurnMS)
 	s.validateExtensions(&v)
 	s.validateBank(&v)
 	s.validateMain(&v)
-	v.refuse(s.UntimedOpening && s.None(), "untimed_opening", "needs a clock that the arbiter's call can start")
+	v.Refuse(s.UntimedOpening && s.None(), "untimed_opening", "needs a clock that the arbiter's call can start")
 	s.validateWarning(&v)
 	s.validateExpiry(&v)
 	v.ms("placement_ms", s.PlacementMS)
-	return v.errors
+	return v.Validation
 }
 
 func (s System) validateExtensions(v *validation) {
 	v.count("extensions", s.Extensions, MaxExtensions)
-	v.refuse(s.Extensions > 0 && s.TurnMS == 0, "extensions", "needs turn_ms, which extensions prolong")
-	v.refuse(s.Extensions > 0 && s.ExtensionMS == 0, "extensions", "needs extension_ms")
+	v.Refuse(s.Extensions > 0 && s.TurnMS == 0, "extensions", "needs turn_ms, which extensions prolong")
+	v.Refuse(s.Extensions > 0 && s.ExtensionMS == 0, "extensions", "needs extension_ms")
 	v.ms("extension_ms", s.ExtensionMS)
-	v.refuse(s.ExtensionMS > 0 && s.Extensions == 0, "extension_ms", "needs extensions")
+	v.Refuse(s.ExtensionMS > 0 && s.Extensions == 0, "extension_ms", "needs extensions")
 }
 
 func (s System) validateBank(v *validation) {
 	v.ms("bank_ms", s.BankMS)
-	v.refuse(s.BankMS > 0 && s.TurnMS == 0, "bank_ms", "needs turn_ms, which the bank prolongs")
-	v.refuse(s.BankMS > 0 && s.BankUse == "", "bank_ms", "needs bank_use")
+	v.Refuse(s.BankMS > 0 && s.TurnMS == 0, "bank_ms", "needs turn_ms, which the bank prolongs")
+	v.Refuse(s.BankMS > 0 && s.BankUse == "", "bank_ms", "needs bank_use")
 	switch s.BankUse {
 	case "":
 	case BankAutomatic, BankManual:
-		v.refuse(s.BankMS == 0, "bank_use", "needs bank_ms")
+		v.Refuse(s.BankMS == 0, "bank_use", "needs bank_ms")
 	default:
-		v.refuse(true, "bank_use", "is automatic or manual")
+		v.Refuse(true, "bank_use", "is automatic or manual")
 	}
 }
 
 func (s System) validateMain(v *validation) {
 	v.ms("main_ms", s.MainMS)
 	v.ms("increment_ms", s.IncrementMS)
-	v.refuse(s.IncrementMS > 0 && s.MainMS == 0, "increment_ms", "needs main_ms, to which it is added")
+	v.Refuse(s.IncrementMS > 0 && s.MainMS == 0, "increment_ms", "needs main_ms, to which it is added")
 }
 
 func (s System) validateWarning(v *validation) {
@@ -112,47 +106,41 @@ func (s System) validateWarning(v *validation) {
 	if s.WarningMS <= 0 {
 		return
 	}
-	v.refuse(s.None(), "warning_ms", "needs a clock")
-	v.refuse(s.TurnMS > 0 && s.WarningMS >= s.TurnMS, "warning_ms", "is shorter than turn_ms")
-	v.refuse(s.MainMS > 0 && s.WarningMS >= s.MainMS, "warning_ms", "is shorter than main_ms")
+	v.Refuse(s.None(), "warning_ms", "needs a clock")
+	v.Refuse(s.TurnMS > 0 && s.WarningMS >= s.TurnMS, "warning_ms", "is shorter than turn_ms")
+	v.Refuse(s.MainMS > 0 && s.WarningMS >= s.MainMS, "warning_ms", "is shorter than main_ms")
 }
 
 func (s System) validateExpiry(v *validation) {
 	switch s.OnExpiry {
 	case "":
-		v.refuse(s.TurnMS > 0, "on_expiry", "is lose or server_plays where there is turn_ms")
+		v.Refuse(s.TurnMS > 0, "on_expiry", "is lose or server_plays where there is turn_ms")
 	case ExpiryLoses:
-		v.refuse(s.None(), "on_expiry", "needs a clock")
+		v.Refuse(s.None(), "on_expiry", "needs a clock")
 	case ExpiryServerPlays:
-		v.refuse(s.TurnMS == 0, "on_expiry", "needs turn_ms for server_plays: main time exhausted always loses")
+		v.Refuse(s.TurnMS == 0, "on_expiry", "needs turn_ms for server_plays: main time exhausted always loses")
 	default:
-		v.refuse(true, "on_expiry", "is lose or server_plays")
+		v.Refuse(true, "on_expiry", "is lose or server_plays")
 	}
 	switch s.ExpiryBooks {
 	case "":
 	case BookExpiry, BookYellowCard:
-		v.refuse(s.OnExpiry != ExpiryServerPlays, "expiry_books", "needs on_expiry server_plays")
+		v.Refuse(s.OnExpiry != ExpiryServerPlays, "expiry_books", "needs on_expiry server_plays")
 	default:
-		v.refuse(true, "expiry_books", "is expiry or yellow_card")
+		v.Refuse(true, "expiry_books", "is expiry or yellow_card")
 	}
 	v.count("booked_to_lose", s.BookedToLose, MaxBooked)
-	v.refuse(s.BookedToLose == 1, "booked_to_lose", "is at least 2: for the first expiry to lose, on_expiry is lose")
-	v.refuse(s.BookedToLose > 0 && s.ExpiryBooks == "", "booked_to_lose", "needs expiry_books")
+	v.Refuse(s.BookedToLose == 1, "booked_to_lose", "is at least 2: for the first expiry to lose, on_expiry is lose")
+	v.Refuse(s.BookedToLose > 0 && s.ExpiryBooks == "", "booked_to_lose", "needs expiry_books")
 }
 
-// validation gathers field errors.
-type validation struct{ errors []FieldError }
-
-func (v *validation) refuse(wrong bool, field, reason string) {
-	if wrong {
-		v.errors = append(v.errors, FieldError{Field: field, Reason: reason})
-	}
-}
+// validation knows the two kinds of numbers that a clock has.
+type validation struct{ rules.Validation }
 
 func (v *validation) ms(field string, value int64) {
-	v.refuse(value < 0 || value > MaxPartMS, field, "is 0 to "+strconv.Itoa(MaxPartMS)+" milliseconds")
+	v.Refuse(value < 0 || value > MaxPartMS, field, "is 0 to %d milliseconds", MaxPartMS)
 }
 
 func (v *validation) count(field string, value, limit int) {
-	v.refuse(value < 0 || value > limit, field, "is 0 to "+strconv.Itoa(limit))
+	v.Refuse(value < 0 || value > limit, field, "is 0 to %d", limit)
 }

@@ -121,7 +121,7 @@ func (b *browser) await(expression string) {
 }
 
 // awaitLimit is long because the machine may be busy.
-const awaitLimit = time.Minute
+const awaitLimit = 3 * time.Minute
 
 // fine checks that the browser had nothing to complain of.
 func (b *browser) fine() {

@@ -1,99 +1,45 @@
 package console_test
 
 import (
-	"context"
-	"encoding/base64"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"referee.example/internal/apptest"
 	"referee.example/internal/console"
 	"referee.example/internal/deal"
-	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules/banqi"
-	"referee.example/internal/server"
-	"referee.example/internal/store"
-	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
 // dealt is a house whose games are laid out by the test.
 func dealt(t *testing.T, dealer referee.Dealer) *house {
 	t.Helper()
-	opened, err := store.Open(t.Context(), store.Config{URL: pgtest.New(t).URL, MaxConns: 8})
-	must(t, err)
-	t.Cleanup(opened.Close)
-	keepBeating(t, opened)
-	presets, err := referee.LoadPresets()
-	must(t, err)
-	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
-	must(t, err)
 	h := &house{t: t, tokens: map[string]string{}, logged: &lockedBuffer{}}
-	tokens, err := server.ParseTokens([]byte(h.tokenFile()))
-	must(t, err)
+	config, _ := apptest.Config(t, h.newTokens()...)
 	logger := slog.New(slog.NewTextHandler(h.logged, nil))
-	s := server.New(server.Config{
-		Referee: referee.New(opened, presets, keys, opened.Now).WithDealer(dealer), History: opened, Records: opened,
-		Ready: opened.Ready, Versions: opened.Versions, Log: tlog.NewLog(opened), Access: server.NewAccess(tokens, nil), Conns: 8, Logger: logger,
-	})
-	port, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	s, address := apptest.Dealt(t, config, dealer, logger)
+	keys, err := deal.ParseKeyring(config.Keys)
 	must(t, err)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(port) }()
 	pages := httptest.NewServer(console.New(console.Config{Contract: s.InProcess(), Keys: keys, Logger: logger}))
 	t.Cleanup(func() {
 		pages.CloseClientConnections()
 		pages.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		s.Drain(ctx)
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
 	})
-	h.conn, err = grpc.NewClient(port.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	h.conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	t.Cleanup(func() { _ = h.conn.Close() })
 	h.url = pages.URL
 	h.match, h.rules, h.audit = refereev1.NewMatchServiceClient(h.conn), refereev1.NewRulesServiceClient(h.conn), refereev1.NewAuditServiceClient(h.conn)
 	return h
-}
-
-// keepBeating shows that the replica is alive, as its application does: a gap
-// would pause the clocks of running games.
-func keepBeating(t *testing.T, s *store.Store) {
-	t.Helper()
-	_, err := s.Beat(t.Context())
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		ticker := time.NewTicker(300 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				_, _ = s.Beat(ctx) // a missed beat shows in the test that needed it
-			}
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		beating.Wait()
-	})
 }
 
 // What differs between any two games, and says nothing of a deal: ids, hashes,

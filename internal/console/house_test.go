@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +21,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"referee.example/internal/app"
+	"referee.example/internal/apptest"
 	"referee.example/internal/pgtest"
 	"referee.example/internal/server"
 	"referee.example/internal/tlog"
@@ -33,6 +32,9 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // limit ends a test that waits for something that does not come.
 const limit = 8 * time.Minute
+
+// drainTimeout is how long a replica waits for what does not end.
+const drainTimeout = time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -79,29 +81,16 @@ func (b *lockedBuffer) String() string {
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t, tokens: map[string]string{}, dice: randv2.New(randv2.NewPCG(7, 7)), logged: &lockedBuffer{}}
-	database := pgtest.New(t)
-	must(t, app.Migrate(t.Context(), database.URL))
-	logKey, err := tlog.NewKey("referee.example/log")
-	must(t, err)
-	file := func(name, content string) string {
-		path := filepath.Join(t.TempDir(), name)
-		must(t, os.WriteFile(path, []byte(content), 0o600))
-		return path
-	}
-	config := app.Config{
-		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Console: true, DatabaseURL: database.URL, MaxConns: 8,
-		Keys: app.NewKey("test"), LogKeyFile: file("log.key", logKey), TokenFile: file("tokens.json", h.tokenFile()),
-		DrainTimeout: 10 * time.Second,
-	}
+	config, key := apptest.Config(t, h.newTokens()...)
+	config.HTTPListen, config.Console, config.DrainTimeout = "127.0.0.1:0", true, drainTimeout
+	var err error
 	h.app, err = app.Start(t.Context(), config, slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	must(t, err)
 	t.Cleanup(h.stop)
-	key, err := tlog.ParseKey(logKey)
-	must(t, err)
 	public, err := tlog.ParsePublic(key.Public())
 	must(t, err)
 	// The test's database is a copy of another, whose log waits for a word.
-	_, err = app.ConfirmLog(t.Context(), database.URL, public, nil)
+	_, err = app.ConfirmLog(t.Context(), config.DatabaseURL, public, nil)
 	must(t, err)
 	h.url = "http://" + h.app.HTTPAddr()
 	h.conn, err = grpc.NewClient(h.app.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -114,9 +103,8 @@ func newHouse(t testing.TB) *house {
 // stop stops the replica, once.
 func (h *house) stop() { h.stopping.Do(h.app.Stop) }
 
-// tokenFile makes tokens for two platforms, their auditors and operators.
-func (h *house) tokenFile() string {
-	var list []server.Token
+// newTokens makes tokens for two platforms, their auditors and operators.
+func (h *house) newTokens() (list []server.Token) {
 	for _, t := range []server.Token{
 		{Name: "arcade", Platform: "arcade", Scopes: []string{server.ScopePlay}},
 		{Name: "player", Platform: "arcade", Scopes: []string{server.ScopePlay}, Player: "player-1"},
@@ -129,9 +117,7 @@ func (h *house) tokenFile() string {
 		h.tokens[t.Name], t.SHA256 = server.NewToken()
 		list = append(list, t)
 	}
-	content, err := json.Marshal(list)
-	must(h.t, err)
-	return string(content)
+	return list
 }
 
 // as is the context of a call with somebody's token.

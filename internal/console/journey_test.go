@@ -24,8 +24,6 @@ func TestJourney(t *testing.T) {
 	ended.resign(0)
 	h.sit("arcade", "7club-standard", "player-5", "player-6")
 	foreign := h.sit("rival", "7club-standard", "player-7", "player-8")
-	live := h.sit("arcade", "7club-standard", "player-3", "player-4")
-	live.play(5, nil)
 	b := h.browser()
 	b.size(1100, 800, false)
 	b.signIn(h.tokens["auditor"])
@@ -106,6 +104,8 @@ func TestJourney(t *testing.T) {
 
 	t.Run("live game", func(t *testing.T) {
 		b.t = t
+		live := h.sit("arcade", "7club-standard", "player-3", "player-4")
+		live.play(5, nil)
 		b.open("/console/matches/" + live.id + "/games/1")
 		b.await(`document.documentElement.classList.contains('watching')`)
 		b.run(chromedp.Evaluate("window.marker = 'still here'", nil))

@@ -101,7 +101,7 @@ func TestLiveEndsWithTheReplica(t *testing.T) {
 	h.stop()
 	for live.Scan() {
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > drainTimeout/2 {
 		t.Errorf("stopping took %s", took)
 	}
 }

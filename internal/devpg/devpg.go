@@ -7,6 +7,7 @@ package devpg
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strconv"
@@ -16,9 +17,17 @@ import (
 // superuser is the one role a new data folder has.
 const superuser = "postgres"
 
+// Ports are picked from these. The system gives the others, from 32768 on, to whoever
+// connects or asks for any: one of those might be taken while a server is down that
+// has to come back on its port.
+const lowestPort, highestPort = 20_000, 32_767
+
 // portAttempts bounds how often a free port is picked again because another
 // process took it between the look and the bind.
 const portAttempts = 5
+
+// portLooks bounds how many ports are looked at for a free one.
+const portLooks = 1000
 
 // stopTimeout is how long a fast shutdown may take before an immediate one.
 const stopTimeout = 30 * time.Second
@@ -156,10 +165,14 @@ func (s *Server) choosePort(ctx context.Context) (int, error) {
 	if s.options.Port != 0 {
 		return s.options.Port, nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("looking for a free port: %w", err)
+	var taken error
+	for range portLooks {
+		port := lowestPort + rand.IntN(highestPort-lowestPort+1) //nolint:gosec // which is no secret
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, listener.Close()
+		}
+		taken = err
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
+	return 0, fmt.Errorf("looking for a free port: %w", taken)
 }

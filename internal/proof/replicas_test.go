@@ -2,15 +2,10 @@ package proof
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"flag"
 	"io"
 	"log/slog"
-	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -22,12 +17,10 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"referee.example/internal/app"
-	"referee.example/internal/deal"
+	"referee.example/internal/apptest"
 	"referee.example/internal/pgtest"
 	"referee.example/internal/referee"
 	"referee.example/internal/server"
-	"referee.example/internal/store"
-	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -65,19 +58,15 @@ type house struct {
 // newHouse also checks that everything begun in the test has ended with it.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	database := pgtest.New(t)
+	config, _ := apptest.Config(t, tokens...)
 	leaks := goleak.IgnoreCurrent() // the test's own Postgres runs on
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
-	must(t, app.Migrate(t.Context(), database.URL))
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
-	pool, err := pgxpool.New(ctx, database.URL)
+	pool, err := pgxpool.New(ctx, config.DatabaseURL)
 	must(t, err)
 	t.Cleanup(pool.Close)
-	return &house{t: t, pool: pool, ctx: ctx, config: app.Config{
-		Listen: "127.0.0.1:0", DatabaseURL: database.URL, MaxConns: 16, Keys: app.NewKey("test"),
-		LogKeyFile: logKeyFile(t), TokenFile: tokenFile(t), DrainTimeout: 10 * time.Second,
-	}}
+	return &house{t: t, pool: pool, ctx: ctx, config: config}
 }
 
 // tester is a test's, a benchmark's or a property's t.
@@ -91,30 +80,6 @@ func must(t tester, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func logKeyFile(t *testing.T) string {
-	t.Helper()
-	key, err := tlog.NewKey("referee.example/log")
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "log.key")
-	must(t, os.WriteFile(path, []byte(key), 0o600))
-	return path
-}
-
-func tokenFile(t *testing.T) string {
-	t.Helper()
-	list := make([]server.Token, len(tokens))
-	for i, token := range tokens {
-		digest := sha256.Sum256([]byte(token.Name))
-		token.SHA256 = hex.EncodeToString(digest[:])
-		list[i] = token
-	}
-	content, err := json.Marshal(list)
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "tokens.json")
-	must(t, os.WriteFile(path, content, 0o600))
-	return path
 }
 
 // as is the context of a call with somebody's token.
@@ -159,55 +124,9 @@ func (h *house) start() *replica {
 }
 
 // startDealt starts a replica without a sweep, whose arrangements are the
-// test's; log gets what it logs. It beats, or its silence would pause clocks.
+// test's; log gets what it logs.
 func (h *house) startDealt(dealer referee.Dealer, log io.Writer) *replica {
 	h.t.Helper()
-	s, err := store.Open(h.ctx, store.Config{URL: h.config.DatabaseURL, MaxConns: h.config.MaxConns})
-	must(h.t, err)
-	_, err = s.Beat(h.ctx)
-	must(h.t, err)
-	presets, err := referee.LoadPresets()
-	must(h.t, err)
-	keys, err := deal.ParseKeyring(h.config.Keys)
-	must(h.t, err)
-	content, err := os.ReadFile(h.config.TokenFile)
-	must(h.t, err)
-	known, err := server.ParseTokens(content)
-	must(h.t, err)
-	lis, err := (&net.ListenConfig{}).Listen(h.ctx, "tcp", h.config.Listen)
-	must(h.t, err)
-	served := server.New(server.Config{
-		Referee: referee.New(s, presets, keys, s.Now).WithDealer(dealer), History: s, Ready: s.Ready,
-		Versions: s.Versions, Access: server.NewAccess(known, nil), Conns: h.config.MaxConns, Logger: slog.New(slog.NewJSONHandler(log, nil)),
-	})
-	beating, stopBeating := context.WithCancel(h.ctx)
-	var running sync.WaitGroup
-	running.Go(func() { beat(beating, s) })
-	running.Go(func() {
-		if err := served.Serve(lis); err != nil {
-			h.t.Errorf("serving ended: %v", err)
-		}
-	})
-	h.t.Cleanup(func() {
-		limited, cancel := context.WithTimeout(context.Background(), h.config.DrainTimeout)
-		defer cancel()
-		served.Drain(limited)
-		stopBeating()
-		running.Wait()
-		s.Close()
-	})
-	return h.dial(lis.Addr().String())
-}
-
-func beat(ctx context.Context, s *store.Store) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			_, _ = s.Beat(ctx) // one missed beat is no outage
-		}
-	}
+	_, address := apptest.Dealt(h.t, h.config, dealer, slog.New(slog.NewJSONHandler(log, nil)))
+	return h.dial(address)
 }

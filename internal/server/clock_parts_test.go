@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"referee.example/internal/clock"
 	refereev1 "referee.example/proto/referee/v1"
 
 	"google.golang.org/protobuf/proto"
@@ -116,7 +117,6 @@ func spend(system *refereev1.ClockRules, store *refereev1.SeatClock, used int64)
 // ends the chain at the deadline, which the steps of the chain share, and it
 // costs nothing more, whatever an expiry costs otherwise.
 func TestExpiryInMidChain(t *testing.T) {
-	const turn = 1500 * time.Millisecond
 	r := newRoom(t, options{deal: arranged(t, "RnpgKGGMMRNNCCPPPPPkgmmrrnccpppp")})
 	for name, change := range map[string]func(*refereev1.ClockRules){
 		"lose":             func(c *refereev1.ClockRules) { c.OnExpiry, c.ExpiryBooks, c.BookedToLose = "lose", "", 0 },
@@ -125,34 +125,58 @@ func TestExpiryInMidChain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tb := r.started(r.composed("gametower-dark-chain", func(own *refereev1.Ruleset) {
-				own.Clock.TurnMs, own.Clock.BankMs, own.Clock.BankUse = uint32(turn.Milliseconds()), 0, ""
-				change(own.GetClock())
-			}))
-			tb.playNotation("a1 d8 b1 c1")
-			deadline := tb.game.GetClock().GetDeadlineTime().AsTime()
-			tb.playNotation("a1-b1")
-			if clock := tb.game.GetClock(); tb.game.GetToMove() != 0 || !clock.GetDeadlineTime().AsTime().Equal(deadline) {
-				t.Fatalf("in the chain %d is to move, the deadline is %v, was %v", tb.game.GetToMove(), clock.GetDeadlineTime().AsTime(), deadline)
+			for turn := time.Second; ; turn *= 2 { // until the machine plays the plies before it within their turns
+				tb := r.started(r.composed("gametower-dark-chain", func(own *refereev1.Ruleset) {
+					own.Clock.TurnMs, own.Clock.BankMs, own.Clock.BankUse = uint32(turn.Milliseconds()), 0, ""
+					change(own.GetClock())
+				}))
+				if deadline, inTime := tb.intoChain(); inTime {
+					tb.judgeStop(deadline, turn)
+					return
+				}
 			}
-			tb.judgeStop(deadline)
 		})
 	}
 }
 
-// judgeStop waits until the running turn has expired and reads what became of it.
-func (t *table) judgeStop(deadline time.Time) {
+// intoChain plays to the middle of a chain and returns the deadline of its turn, or
+// false if a turn ran out before.
+func (t *table) intoChain() (deadline time.Time, inTime bool) {
 	t.t.Helper()
+	for _, action := range []*refereev1.Action{flip("a1"), flip("d8"), flip("b1"), flip("c1"), {Kind: refereev1.ActionKind_ACTION_KIND_MOVE, From: "a1", To: "b1"}} {
+		deadline = t.game.GetClock().GetDeadlineTime().AsTime()
+		got, err := t.match.PlayAction(t.as("east"), t.action(action))
+		if err != nil {
+			now, unknown := t.store.Now()
+			must(t.t, unknown)
+			if now <= clock.Time(deadline.UnixMicro()) {
+				t.t.Fatalf("in time, and refused: %v", err)
+			}
+			return deadline, false
+		}
+		t.saw(got.GetChange())
+	}
+	if next := t.game.GetClock().GetDeadlineTime().AsTime(); t.game.GetToMove() != 0 || !next.Equal(deadline) {
+		t.t.Fatalf("in the chain %d is to move, the deadline is %v, was %v", t.game.GetToMove(), next, deadline)
+	}
+	return deadline, true
+}
+
+// judgeStop waits until the running turn has expired and reads what became of it;
+// further turns may have expired by then.
+func (t *table) judgeStop(deadline time.Time, turn time.Duration) {
+	t.t.Helper()
+	chain := int(t.game.GetNextSeq()) - 1 // events up to the last step of the chain
 	reading := time.NewTicker(20 * time.Millisecond)
 	defer reading.Stop()
-	for t.game.GetToMove() == 0 && t.game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLAYING {
+	for int(t.game.GetNextSeq())-1 < chain+2 {
 		<-reading.C
 		got, err := t.match.GetGame(t.as("east"), &refereev1.GetGameRequest{MatchId: t.id})
 		must(t.t, err)
 		t.game = got.GetGame()
 	}
-	events := t.record().GetEvents()
-	expired, stop := events[len(events)-2], events[len(events)-1]
+	events := t.record().GetEvents()[chain:]
+	expired, stop := events[0], events[1]
 	for _, e := range []*refereev1.Event{expired, stop} {
 		if !e.GetEventTime().AsTime().Equal(deadline) || e.GetSeat() != 0 {
 			t.t.Errorf("not at the deadline %v: %v", deadline, e)
@@ -165,7 +189,11 @@ func (t *table) judgeStop(deadline time.Time) {
 	if stop.GetKind() != refereev1.EventKind_EVENT_KIND_SERVER_PLY || stop.GetNotation() != "stop" {
 		t.t.Errorf("the server played %v", stop)
 	}
-	if clock := t.game.GetClock(); t.game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING || !clock.GetTurnStartTime().AsTime().Equal(deadline) {
+	if len(events) > 2 {
+		if next := events[2]; next.GetSeat() != 1 || !next.GetEventTime().AsTime().Equal(deadline.Add(turn)) {
+			t.t.Errorf("after the chain, with %v a turn: %v", turn, next)
+		}
+	} else if clock := t.game.GetClock(); t.game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING || !clock.GetTurnStartTime().AsTime().Equal(deadline) {
 		t.t.Errorf("after the chain: %v", t.game)
 	}
 }

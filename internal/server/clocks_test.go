@@ -16,11 +16,11 @@ import (
 // TestServerPlays lets both players of a game sleep: each is warned, the server
 // plays for them by the sealed randomness, and the third expiry of one loses.
 func TestServerPlays(t *testing.T) {
-	const turn = 250 * time.Millisecond
+	const turn, warning = 400 * time.Millisecond, 350 * time.Millisecond
 	r := newRoom(t, options{})
 	var engine *banqi.Game
 	tb := r.started(r.composed("baidu", func(own *refereev1.Ruleset) {
-		own.GetClock().TurnMs, own.GetClock().WarningMs = uint32(turn.Milliseconds()), 200
+		own.GetClock().TurnMs, own.GetClock().WarningMs = uint32(turn.Milliseconds()), uint32(warning.Milliseconds())
 		engine = board(t, own)
 	}))
 	watch, err := r.match.WatchMatch(r.as("east"), &refereev1.WatchMatchRequest{MatchId: tb.id})
@@ -30,7 +30,7 @@ func TestServerPlays(t *testing.T) {
 		t.Error("nobody was warned")
 	}
 	for _, w := range warnings {
-		if deadline := w.GetClockWarning().GetDeadlineTime().AsTime(); w.GetServerTime().AsTime().Before(deadline.Add(-200 * time.Millisecond)) {
+		if deadline := w.GetClockWarning().GetDeadlineTime().AsTime(); w.GetServerTime().AsTime().Before(deadline.Add(-warning)) {
 			t.Errorf("warned at %v of %v", w.GetServerTime().AsTime(), deadline)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,7 +87,7 @@ func newRoom(t testing.TB, o options) *room {
 	s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 8})
 	must(t, err)
 	t.Cleanup(s.Close)
-	beat(t, s)
+	pgtest.KeepBeating(t, s)
 	presets, err := referee.LoadPresets()
 	must(t, err)
 	keys, err := deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
@@ -116,32 +115,6 @@ func newRoom(t testing.TB, o options) *room {
 	r.server = newServer(config, o.limits)
 	r.serve()
 	return r
-}
-
-// beat keeps the replica's heart beating, as its application does: a gap would
-// pause the clocks of running games.
-func beat(t testing.TB, s *store.Store) {
-	t.Helper()
-	_, err := s.Beat(t.Context())
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		ticker := time.NewTicker(300 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				_, _ = s.Beat(ctx) // a missed beat shows in the test that needed it
-			}
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		beating.Wait()
-	})
 }
 
 // serve starts the server and connects to it.
@@ -190,9 +163,15 @@ func knownTokens(t testing.TB) Tokens {
 	return tokens
 }
 
+// callLimit ends a call of a test that waits for what does not come: on a busy machine
+// calls take their time.
+const callLimit = 5 * time.Minute
+
 // as is the context of a call with somebody's token.
 func (r *room) as(name string) context.Context {
-	return metadata.AppendToOutgoingContext(r.t.Context(), "authorization", "Bearer "+secretOf(name))
+	ctx, cancel := context.WithTimeout(r.t.Context(), callLimit)
+	r.t.Cleanup(cancel)
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+secretOf(name))
 }
 
 // id makes a fresh UUID, the same in each run.

@@ -173,7 +173,7 @@ func metadataOf(err error) map[string]string { return streamRefusal(status.Conve
 
 func TestFeedStreamsBeatAndAge(t *testing.T) {
 	l := quickLimits()
-	l.heartbeat, l.streamAge = 10*time.Millisecond, 200*time.Millisecond
+	l.heartbeat, l.streamAge = 10*time.Millisecond, time.Second
 	r := newRoom(t, options{limits: l})
 	r.started().settle()
 	r.sequence(false)
@@ -201,7 +201,7 @@ func TestFeedStreamsEndWithADrain(t *testing.T) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		r.server.Drain(ctx)
 		if ctx.Err() != nil {

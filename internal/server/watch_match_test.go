@@ -141,7 +141,7 @@ func TestWatchRefusesForeignTokens(t *testing.T) {
 
 func TestWatchHeartbeatsAndAge(t *testing.T) {
 	l := quickLimits()
-	l.heartbeat, l.streamAge = 10*time.Millisecond, 200*time.Millisecond
+	l.heartbeat, l.streamAge = 10*time.Millisecond, time.Second
 	r := newRoom(t, options{limits: l})
 	table := r.create()
 	stream := r.watch(table.id, "")

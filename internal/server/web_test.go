@@ -403,12 +403,12 @@ func TestWebPanics(t *testing.T) {
 // it, as it would be for a stream.
 func TestWebReadingEnds(t *testing.T) {
 	r := newRoom(t, options{})
-	const limit = 200 * time.Millisecond
+	const limit = time.Second
 	r.server.web.http.ReadTimeout = limit
 	url := r.web(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
-		case <-time.After(3 * limit):
+		case <-time.After(limit + limit/5):
 			_, _ = io.WriteString(w, "whole")
 		}
 	}))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"referee.example/internal/clock"
+	"referee.example/internal/deal"
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
@@ -58,11 +60,12 @@ func (d *desk) answers(conn *pgx.Conn, query string, arguments ...any) []string 
 // most so many plies, and returns the time of the last.
 func (d *desk) playOut(id referee.ID, at clock.Time, plies int) clock.Time {
 	d.t.Helper()
+	dice := rand.New(rand.NewPCG(3, 4))
 	for s := d.load(id); s.Game.Status == referee.GamePlaying && plies > 0; plies-- {
 		at += second / 2
 		actions := s.LegalActions()
 		command := d.ply(s)
-		command.Action = actions[int(at/(second/2))%len(actions)]
+		command.Action = actions[dice.IntN(len(actions))]
 		for _, a := range actions {
 			if _, target := s.WouldBe(a); target != rules.NoPiece {
 				command.Action = a
@@ -78,10 +81,16 @@ func (d *desk) playOut(id referee.ID, at clock.Time, plies int) clock.Time {
 	return at
 }
 
-// playedUnder makes a match under a preset, starts its first game and plays. It
-// returns the time of the last ply.
+// playedUnder makes a match under a preset, starts its first game and plays: the
+// same game in each run, for which the deal may not follow from the match's id, in
+// which there is the time. It returns the time of the last ply.
 func (d *desk) playedUnder(preset string, plies int) (referee.ID, clock.Time) {
 	d.t.Helper()
+	d.deal = func(_ deal.Material, pieces []byte) []byte {
+		pieces = slices.Clone(pieces)
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
+		return pieces
+	}
 	presets, err := referee.LoadPresets()
 	d.must(err)
 	c := d.request()

@@ -13,6 +13,13 @@ import (
 // be off for it to judge by.
 const MaxClockError = 50 * time.Millisecond
 
+// goodFirstError is the error of a sample that Open takes no other for, and
+// mostFirstSamples how many it takes at most.
+const (
+	goodFirstError   = 5 * time.Millisecond
+	mostFirstSamples = 10
+)
+
 // driftPPM is how fast the error of a sample is taken to grow: twice what a
 // machine's oscillator may be off, for this replica's and the database's.
 const driftPPM = 200
@@ -103,10 +110,19 @@ func (s *Store) Now() (clock.Time, error) { return s.clock.Now() }
 
 const sqlNow = `SELECT clock_timestamp()`
 
-// sample reads the database's clock.
-func (s *Store) sample(ctx context.Context) error {
-	_, err := s.timed(ctx, "read the database's time", sqlNow)
-	return err
+// firstSamples reads the database's clock until it is known well, a few times at
+// most: the first reading is of a connection that has yet to prepare its statement,
+// and a busy machine may hold up any. After that the heartbeat reads it.
+func (s *Store) firstSamples(ctx context.Context) error {
+	for range mostFirstSamples {
+		if _, err := s.timed(ctx, "read the database's time", sqlNow); err != nil {
+			return err
+		}
+		if s.ClockError() <= goodFirstError {
+			break
+		}
+	}
+	return nil
 }
 
 // timed sends a query that answers with a reading of the database's clock and

@@ -257,6 +257,9 @@ func TestACommitJudgesWhenItHasTheLock(t *testing.T) {
 
 func TestALockHeldTooLongIsAConflict(t *testing.T) {
 	d := newDesk(t)
+	replica, err := Open(t.Context(), Config{URL: d.db.URL, MaxConns: 2})
+	d.must(err)
+	t.Cleanup(replica.Close)
 	s := d.load(d.started(d.now()))
 	change := d.change(s, d.ply(s), d.now())
 	tx, err := d.pool.Begin(t.Context())
@@ -264,10 +267,11 @@ func TestALockHeldTooLongIsAConflict(t *testing.T) {
 	_, err = tx.Exec(t.Context(), `SELECT FROM match_states WHERE match_id = $1 FOR UPDATE`, uuid(s.ID))
 	d.must(err)
 	began := time.Now()
-	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
+	// What a statement's own timeout ends, the next longer one, is no conflict.
+	if err := replica.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
 		t.Errorf("error is %v", err)
 	}
-	if waited := time.Since(began); waited < lockTimeout || waited > 2*lockTimeout {
+	if waited := time.Since(began); waited < lockTimeout {
 		t.Errorf("it waited for %v", waited)
 	}
 	d.must(tx.Rollback(t.Context()))

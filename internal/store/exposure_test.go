@@ -116,8 +116,9 @@ func TestInterventionsAreThoseOfTheLog(t *testing.T) {
 			}
 		}
 	}
-	p.exec(`SELECT ensure_events_partitions(now() + interval '20 months', 1)`)
-	later := p.load(p.started(p.now() + clock.Time((600 * 24 * time.Hour).Microseconds())))
+	future := ask[time.Time](p.desk, `SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '20 months 10 days'`)
+	p.exec(`SELECT ensure_events_partitions($1, 1)`, future)
+	later := p.load(p.started(instant(future)))
 	p.do(later, &referee.VoidMatch{Header: p.header(later, rules.NoSeat, false), Note: "not yet"}, later.Game.Last+second)
 
 	type row struct {

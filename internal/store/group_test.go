@@ -84,8 +84,6 @@ func TestAGroupTellsEachItsOwnOutcome(t *testing.T) {
 	absentState.ID = d.id(d.now())
 	absent.State = &absentState
 	changes = append(changes, absent)
-	_, err := d.Beat(t.Context())
-	d.must(err)
 	want := []error{nil, referee.ErrConflict, referee.ErrTooLate, referee.ErrTooEarly, referee.ErrConflict,
 		nil, nil, referee.ErrNotFound}
 	for i, got := range d.together(d.Store, changes...) {

@@ -28,13 +28,17 @@ func TestBeatRecordsGapsOnly(t *testing.T) {
 	if d.outages() != 0 {
 		t.Error("the first beat ever recorded an outage")
 	}
-	if second := beat(); second <= first || d.outages() != 0 {
+	d.alive()
+	if next := beat(); next <= first || d.outages() != 0 {
 		t.Error("a beat in time recorded an outage, or time stood still")
 	}
-	d.beatAt(d.now() - 3*second + second/2)
-	beat()
-	if d.outages() != 0 {
-		t.Error("a gap of less than 3 s was recorded")
+	for short := false; !short; { // again on a machine that took half a second for it
+		d.exec(`DELETE FROM outages`)
+		from := d.now() - 3*second + second/2
+		d.beatAt(from)
+		if short = beat() <= from+3*second; short && d.outages() != 0 {
+			t.Error("a gap of less than 3 s was recorded")
+		}
 	}
 	from := d.now() - 3*second - 1000
 	d.beatAt(from)
@@ -88,6 +92,7 @@ func TestLoadRecordsAGapFirst(t *testing.T) {
 		t.Fatalf("events %+v", decision.Events)
 	}
 	d.must(d.Commit(t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
+	d.alive()
 	if again, err := d.Load(t.Context(), id); err != nil || len(again.Outages) != 0 {
 		t.Errorf("accounted for, and loaded again: %+v, %v", again.Outages, err)
 	}
@@ -141,6 +146,7 @@ func TestAnExpiryNeedsEveryOutageRecorded(t *testing.T) {
 	}
 	// Recorded, the gap is seen to have come after the deadline.
 	d.load(id)
+	d.alive()
 	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
 		t.Errorf("with an outage that was not known: %v", err)
 	}
@@ -177,26 +183,35 @@ func TestAnExpiryNeedsASignOfLifeSinceItsDeadline(t *testing.T) {
 		return referee.Change{State: &decision.State, Events: decision.Events,
 			After: decision.After, Before: decision.Before, Known: decision.Known}
 	}
-	// The turn expired two seconds ago and the last beat was a second before: no
+	// The turn expired a second ago and the last beat will be a second before: no
 	// outage yet.
-	d.exec(`UPDATE match_states SET deadline = $2, wake_at = $2 WHERE match_id = $1`, uuid(id), timestamp(d.ago(2*time.Second)))
+	d.exec(`UPDATE match_states SET deadline = $2, wake_at = $2 WHERE match_id = $1`, uuid(id), timestamp(d.ago(time.Second)))
 	change := settle(s)
 	if change.After != deadline+clock.Grace || change.Events[0].Kind != referee.EventExpired {
 		t.Fatalf("nothing has expired: %+v", change.Events)
 	}
-	d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(deadline-1))
+	d.beatAt(deadline - 1)
 	change.Known = 0 // a gap of an hour is another guard's
 	if err := d.Commit(t.Context(), change); !errors.Is(err, referee.ErrConflict) {
 		t.Errorf("without a beat since the deadline: %v", err)
 	}
-	last := d.ago(2900 * time.Millisecond)
-	d.exec(`UPDATE heartbeat SET beat_at = $1`, timestamp(last))
-	loaded, err := d.Load(t.Context(), id)
-	d.must(err)
-	if beat := instant(ask[time.Time](d, `SELECT beat_at FROM heartbeat`)); beat <= last {
-		t.Error("the match was loaded to judge its expiry and nobody beat")
+	for {
+		last := d.ago(2 * time.Second)
+		d.beatAt(last)
+		loaded, err := d.Load(t.Context(), id)
+		d.must(err)
+		beat := instant(ask[time.Time](d, `SELECT beat_at FROM heartbeat`))
+		if beat <= last {
+			t.Fatal("the match was loaded to judge its expiry and nobody beat")
+		}
+		if beat > last+3*second { // so slow a machine has an outage: once more
+			d.exec(`DELETE FROM outages`)
+			continue
+		}
+		d.alive()
+		d.must(d.Commit(t.Context(), settle(loaded.State)))
+		break
 	}
-	d.must(d.Commit(t.Context(), settle(loaded.State)))
 	if n := d.outages(); n != 0 {
 		t.Errorf("%d outages", n)
 	}
@@ -232,6 +247,7 @@ func TestAPlyNeedsEveryOutageKnown(t *testing.T) {
 	}
 	loaded, err := d.Load(t.Context(), id)
 	d.must(err)
+	d.alive()
 	change = decide(loaded.State, loaded.Outages)
 	if change.Events[0].Kind != referee.EventClockPaused {
 		t.Errorf("with the outage known: %+v", change.Events)
@@ -266,8 +282,6 @@ func TestNoPlyArrivesInAnOutage(t *testing.T) {
 			}
 			arrival, until := d.ago(5*time.Second), d.ago(2*time.Second)
 			d.exec(`INSERT INTO outages VALUES ($1, $2)`, timestamp(arrival-5*second), timestamp(until))
-			_, err := d.Beat(t.Context())
-			d.must(err)
 			asked := false
 			r := referee.New(store, presets, d.keys, func() (clock.Time, error) {
 				if !asked {

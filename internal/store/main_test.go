@@ -30,6 +30,7 @@ type desk struct {
 	keys deal.Keyring
 	dice *rand.ChaCha8
 	rule *referee.Rules
+	deal referee.Dealer
 }
 
 func newDesk(t testing.TB) *desk {
@@ -40,7 +41,7 @@ func newDesk(t testing.TB) *desk {
 // newDeskOn is a desk on a migrated database.
 func newDeskOn(t testing.TB, db *pgtest.DB) *desk {
 	t.Helper()
-	d := &desk{t: t, db: db, dice: rand.NewChaCha8([32]byte{1})}
+	d := &desk{t: t, db: db, dice: rand.NewChaCha8([32]byte{1}), deal: referee.Deal}
 	d.Store = d.open(10)
 	var err error
 	if d.keys, err = deal.ParseKeyring("test:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize))); err != nil {
@@ -53,16 +54,24 @@ func newDeskOn(t testing.TB, db *pgtest.DB) *desk {
 	if d.rule = presets.Get("7club-standard"); d.rule == nil {
 		t.Fatal("the preset 7club-standard is missing")
 	}
-	if _, err := d.Beat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	d.alive()
 	return d
 }
+
+// alive has the replicas' hearts beat for longer than a test takes: one that is held
+// up for three seconds is no outage.
+func (d *desk) alive() {
+	d.t.Helper()
+	d.beatAt(d.now() + 3600*second)
+}
+
+// patient sessions outlast whatever a busy machine makes of a test.
+var patient = patience{statement: 2 * time.Minute, lock: 2 * time.Minute, idleInTransaction: 2 * time.Minute}
 
 // open opens one more store on the database, as another replica would.
 func (d *desk) open(conns int) *Store {
 	d.t.Helper()
-	s, err := Open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns})
+	s, err := open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns}, patient)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -105,7 +114,7 @@ func (d *desk) id(at clock.Time) (id referee.ID) {
 }
 
 func (d *desk) env(at clock.Time) referee.Env {
-	env := referee.Env{Arrival: at, Now: at, Keys: d.keys, Deal: referee.Deal}
+	env := referee.Env{Arrival: at, Now: at, Keys: d.keys, Deal: d.deal}
 	_, _ = d.dice.Read(env.Dice.Seed[:])
 	_, _ = d.dice.Read(env.Dice.Nonce[:])
 	return env
@@ -215,7 +224,7 @@ func (d *desk) disconnect(id referee.ID, at clock.Time) []referee.Event {
 // waiting returns when a session of the database waits for a lock.
 func (d *desk) waiting(ctx context.Context) {
 	d.t.Helper()
-	for range 10_000 {
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); {
 		if ask[bool](d, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock')`) {
 			return

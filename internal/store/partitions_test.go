@@ -36,6 +36,14 @@ func (d *desk) void(id referee.ID, at clock.Time) {
 	d.do(s, &referee.VoidMatch{Header: d.header(s, rules.NoSeat, false), Note: "the end"}, at)
 }
 
+// ensured makes the months that lack since the tests' template was made, which may
+// have been in the month before.
+func (d *desk) ensured() {
+	d.t.Helper()
+	_, err := d.EnsurePartitions(d.t.Context())
+	d.must(err)
+}
+
 func (d *desk) partition(name string) (found Partition) {
 	d.t.Helper()
 	list, err := d.Partitions(d.t.Context())
@@ -50,10 +58,11 @@ func (d *desk) partition(name string) (found Partition) {
 func TestPartitions(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
+	d.ensured()
 	id, at := d.old()
 	before, err := d.Partitions(ctx)
 	d.must(err)
-	if len(before) != 17 || before[0].Name != "events_2016_01" || !before[0].Month.Equal(january2016) {
+	if len(before) != ask[int](d, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass`) || before[0].Name != "events_2016_01" || !before[0].Month.Equal(january2016) {
 		t.Errorf("%d partitions, the first %+v", len(before), before[0])
 	}
 	if p := d.partition("events_2016_02"); !p.Attached || p.Pending || p.Live != 1 || p.Bytes == 0 {
@@ -136,6 +145,7 @@ func (d *desk) isDetached(id referee.ID) {
 
 func TestPartitionsAhead(t *testing.T) {
 	d := newDesk(t)
+	d.ensured()
 	for _, months := range []int{-1, 0, MaxMonthsAhead + 1} {
 		if _, err := d.EnsurePartitionsAhead(t.Context(), months); !errors.Is(err, ErrMonthsAhead) {
 			t.Errorf("%d months: %v", months, err)

@@ -108,7 +108,10 @@ func (l *lonely) says(query string) (yes bool) {
 }
 
 const (
-	someoneWaits = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`
+	// The server's own processes may wait too.
+	waits        = `pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'`
+	someoneWaits = `SELECT EXISTS (SELECT FROM ` + waits + `)`
+	twoWait      = `SELECT count(*) = 2 FROM ` + waits
 	matchIsThere = `SELECT EXISTS (SELECT FROM matches)`
 )
 
@@ -128,7 +131,7 @@ func (l *lonely) committing(ctx context.Context, s *Store) (change referee.Chang
 // cancelWaits cancels what waits for a standby, and returns when nothing of it does.
 func (l *lonely) cancelWaits() {
 	l.t.Helper()
-	const query = `SELECT pid, query_start FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+	const query = `SELECT pid, query_start FROM ` + waits
 	rows, err := l.admin.Query(l.t.Context(), query)
 	l.must(err)
 	type session struct {
@@ -154,7 +157,7 @@ func TestCancelledWaitIsNoAnswer(t *testing.T) {
 			l.warm(l.Store, 4)
 			l.waitFor("nobody")
 			change, done := l.committing(t.Context(), l.Store)
-			l.says(`SELECT ` + cancel + `(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+			l.says(`SELECT ` + cancel + `(pid) FROM ` + waits)
 			if err := <-done; !errors.Is(err, referee.ErrUnavailable) {
 				t.Errorf("the commit was answered with %v", err)
 			}
@@ -222,11 +225,11 @@ func TestNobodyCancelsTheWait(t *testing.T) {
 		_, err := conn.Exec(t.Context(), `INSERT INTO principals (name) VALUES ('waits')`)
 		ended <- err
 	}()
-	l.until(`SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+	l.until(twoWait)
 	if err := conn.Conn().PgConn().CancelRequest(t.Context()); err == nil {
 		t.Error("a cancel request was sent")
 	}
-	if !l.says(`SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) || l.says(matchIsThere) {
+	if !l.says(twoWait) || l.says(matchIsThere) {
 		t.Error("a commit that was given up waits no more")
 	}
 	l.waitFor("")

@@ -29,6 +29,9 @@ const (
 	connIdleTime       = 5 * time.Minute
 )
 
+// patience is how long the database bears with a session of the pool.
+type patience struct{ statement, lock, idleInTransaction time.Duration }
+
 // MaxConns is the largest pool that Open accepts.
 const MaxConns = 500
 
@@ -54,9 +57,13 @@ type Store struct {
 	endings    *group
 }
 
-// Open connects to the database and takes a first sample of its time. The caller
+// Open connects to the database and takes first samples of its time. The caller
 // closes the store. The URL stands in no error.
 func Open(ctx context.Context, c Config) (*Store, error) {
+	return open(ctx, c, patience{statementTimeout, lockTimeout, idleInTransaction})
+}
+
+func open(ctx context.Context, c Config, p patience) (*Store, error) {
 	if c.MaxConns < 1 || c.MaxConns > MaxConns {
 		return nil, fmt.Errorf("the pool must have 1 to %d connections", MaxConns)
 	}
@@ -71,9 +78,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	for name, value := range map[string]string{
 		"application_name":                    "referee",
-		"statement_timeout":                   milliseconds(statementTimeout),
-		"lock_timeout":                        milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction),
+		"statement_timeout":                   milliseconds(p.statement),
+		"lock_timeout":                        milliseconds(p.lock),
+		"idle_in_transaction_session_timeout": milliseconds(p.idleInTransaction),
 		// Each statement is written to go by keys whatever its parameters are. Planning
 		// the first five of each on each connection costs as much as hundreds of moves.
 		"plan_cache_mode": "force_generic_plan",
@@ -90,7 +97,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{pool: pool, clock: NewClock(),
 		rulesets: newCache[[32]byte, *referee.Rules](), principals: newCache[string, int32]()}
-	if err := s.sample(ctx); err != nil {
+	if err := s.firstSamples(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}

@@ -44,31 +44,37 @@
 
   // ---- stepping and playing
 
-  let playing = 0;
+  let playing = null; // the run of play(), if there is one
 
   function stop() {
-    clearInterval(playing);
-    playing = 0;
+    playing = null;
     showPlaying();
   }
 
   function showPlaying() {
     const button = main().querySelector('[data-play]');
-    if (button) button.setAttribute('aria-pressed', String(playing !== 0));
+    if (button) button.setAttribute('aria-pressed', String(playing !== null));
   }
 
-  function step(name) {
-    const link = main().querySelector(`a[data-step="${name}"]`);
-    if (!link) return false;
-    swap(link.getAttribute('href'), 'replace');
-    return true;
+  const linked = (name) => main().querySelector(`a[data-step="${name}"]`);
+
+  async function step(name) {
+    const link = linked(name);
+    return link !== null && await swap(link.getAttribute('href'), 'replace');
   }
 
-  function play() {
+  // Each step waits for the page of the one before: over a slow line it would else
+  // take that page's place again and again, and nothing would ever be shown.
+  async function play() {
     if (playing) return stop();
-    if (!step('forward')) step('first');
-    playing = setInterval(() => { if (!step('forward')) stop(); }, PLAY_EVERY_MS);
+    const mine = playing = {};
     showPlaying();
+    for (let name = linked('forward') ? 'forward' : 'first'; playing === mine; name = 'forward') {
+      const pause = new Promise((done) => { setTimeout(done, PLAY_EVERY_MS); });
+      if (!await step(name)) break;
+      await pause;
+    }
+    if (playing === mine) stop();
   }
 
   document.addEventListener('click', (event) => {

@@ -70,11 +70,11 @@ func geometry() (orthogonal, diagonal [squares]uint32, lines [squares]ray) {
 	return orthogonal, diagonal, lines
 }
 
-// Compile makes the tables for r. The error is a *RulesError where Validate
+// Compile makes the tables for r. The error is a *rules.InvalidError where Validate
 // refuses r.
 func Compile(r Rules) (*Game, error) {
 	if fields := r.Validate(); len(fields) > 0 {
-		return nil, &RulesError{fields}
+		return nil, &rules.InvalidError{Fields: fields}
 	}
 	g := &Game{
 		chain:        r.Chain,

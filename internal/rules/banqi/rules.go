@@ -106,128 +106,90 @@ func DefaultEndingOrder() []string {
 	return []string{"all_captured", "fouls", "no_legal_action", "repetition", "idle", "max_plies"}
 }
 
-// FieldError says what is wrong with one field of a Rules value. Field is its
-// JSON path, such as "idle.count".
-type FieldError struct {
-	Field  string
-	Reason string
-}
-
-// RulesError is what Compile answers for rules that Validate refuses.
-type RulesError struct {
-	Fields []FieldError // never empty
-}
-
-// Error names every refused field with its reason.
-func (e *RulesError) Error() string {
-	parts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		parts[i] = f.Field + ": " + f.Reason
-	}
-	return "invalid rules: " + strings.Join(parts, "; ")
-}
-
-// validation gathers the reasons of one Validate.
-type validation []FieldError
-
-func (v *validation) refuse(when bool, field, format string, args ...any) {
-	if when {
-		*v = append(*v, FieldError{field, fmt.Sprintf(format, args...)})
-	}
-}
-
-func (v *validation) oneOf(field, value string, allowed ...string) {
-	v.refuse(!slices.Contains(allowed, value), field, "%q is not one of %q", value, allowed)
-}
-
-func (v *validation) between(field string, value, low, high int) {
-	v.refuse(value < low || value > high, field, "%d is not between %d and %d", value, low, high)
-}
-
 // Validate returns one reason a wrong field: values that do not exist and
 // fields that contradict each other. An empty answer means Compile accepts r.
-func (r Rules) Validate() []FieldError {
-	var v validation
+func (r Rules) Validate() []rules.FieldError {
+	var v rules.Validation
 	r.validateCaptures(&v)
 	r.Idle.validate(&v)
 	r.Repetition.validate(&v)
 	r.Chase.validate(&v)
-	v.between("max_plies", r.MaxPlies, 0, MaxPliesLimit)
-	v.between("fouls_to_lose", r.FoulsToLose, 0, MaxFouls)
+	v.Between("max_plies", r.MaxPlies, 0, MaxPliesLimit)
+	v.Between("fouls_to_lose", r.FoulsToLose, 0, MaxFouls)
 	fouls := r.Chase.Sanction == "foul"
-	v.refuse(r.FoulsToLose > 0 && !fouls, "fouls_to_lose", "nothing books fouls unless chase.sanction is \"foul\"")
-	v.refuse(r.FoulsToLose == 0 && fouls, "fouls_to_lose", "chase.sanction \"foul\" needs the number of fouls that loses")
+	v.Refuse(r.FoulsToLose > 0 && !fouls, "fouls_to_lose", "nothing books fouls unless chase.sanction is \"foul\"")
+	v.Refuse(r.FoulsToLose == 0 && fouls, "fouls_to_lose", "chase.sanction \"foul\" needs the number of fouls that loses")
 	r.validateOrder(&v)
 	return v
 }
 
-func (r Rules) validateCaptures(v *validation) {
-	v.refuse(len(r.CaptureMatrix) == 0, "capture_matrix", "no rank takes anything")
+func (r Rules) validateCaptures(v *rules.Validation) {
+	v.Refuse(len(r.CaptureMatrix) == 0, "capture_matrix", "no rank takes anything")
 	for _, attacker := range sortedKeys(r.CaptureMatrix) {
 		field := "capture_matrix." + attacker
 		if _, err := rankOf(attacker); err != nil {
-			v.refuse(true, field, "%q is not one of the ranks %s", attacker, rankLetters)
+			v.Refuse(true, field, "%q is not one of the ranks %s", attacker, rankLetters)
 			continue
 		}
 		_, err := rankSet(r.CaptureMatrix[attacker])
-		v.refuse(err != nil, field, "%v", err)
+		v.Refuse(err != nil, field, "%v", err)
 	}
 	_, err := rankSet(r.CannonTargets)
-	v.refuse(err != nil, "cannon_targets", "%v", err)
-	v.oneOf("chariot_rush", r.ChariotRush, "", "any_rank", "matrix")
-	v.oneOf("horse", r.Horse, "", "orthogonal", "diagonal_captures", "diagonal_only")
-	v.oneOf("failed_attacker", r.FailedAttacker, "", "stays", "lost")
-	v.refuse(r.RushDark && r.ChariotRush == "", "rush_dark", "needs chariot_rush")
-	v.refuse(r.FailedAttacker != "" && !r.DarkCapture && !r.RushDark,
+	v.Refuse(err != nil, "cannon_targets", "%v", err)
+	v.OneOf("chariot_rush", r.ChariotRush, "", "any_rank", "matrix")
+	v.OneOf("horse", r.Horse, "", "orthogonal", "diagonal_captures", "diagonal_only")
+	v.OneOf("failed_attacker", r.FailedAttacker, "", "stays", "lost")
+	v.Refuse(r.RushDark && r.ChariotRush == "", "rush_dark", "needs chariot_rush")
+	v.Refuse(r.FailedAttacker != "" && !r.DarkCapture && !r.RushDark,
 		"failed_attacker", "needs dark_capture or rush_dark")
 }
 
-func (i Idle) validate(v *validation) {
+func (i Idle) validate(v *rules.Validation) {
 	if i.Limit == 0 {
-		v.refuse(i.Count != "", "idle.count", "needs idle.limit")
-		v.refuse(i.When != "", "idle.when", "needs idle.limit")
-		v.refuse(i.Trigger != "", "idle.trigger", "needs idle.limit")
+		v.Refuse(i.Count != "", "idle.count", "needs idle.limit")
+		v.Refuse(i.When != "", "idle.when", "needs idle.limit")
+		v.Refuse(i.Trigger != "", "idle.trigger", "needs idle.limit")
 		return
 	}
-	v.between("idle.limit", i.Limit, 1, MaxIdleLimit)
-	v.oneOf("idle.count", i.Count, "", "consecutive", "cumulative")
-	v.oneOf("idle.when", i.When, "", "always", "all_face_up")
-	v.oneOf("idle.trigger", i.Trigger, "", "automatic", "on_request")
-	v.refuse(i.Trigger == "on_request" && i.Count == "cumulative",
+	v.Between("idle.limit", i.Limit, 1, MaxIdleLimit)
+	v.OneOf("idle.count", i.Count, "", "consecutive", "cumulative")
+	v.OneOf("idle.when", i.When, "", "always", "all_face_up")
+	v.OneOf("idle.trigger", i.Trigger, "", "automatic", "on_request")
+	v.Refuse(i.Trigger == "on_request" && i.Count == "cumulative",
 		"idle.count", "a count on request restarts after a capture: it cannot be cumulative")
 }
 
-func (p Repetition) validate(v *validation) {
-	v.oneOf("repetition.kind", p.Kind, "", "cycle", "position")
+func (p Repetition) validate(v *rules.Validation) {
+	v.OneOf("repetition.kind", p.Kind, "", "cycle", "position")
 	if p.Kind == "" {
-		v.refuse(p.Times != 0, "repetition.times", "needs repetition.kind")
+		v.Refuse(p.Times != 0, "repetition.times", "needs repetition.kind")
 	} else {
-		v.between("repetition.times", p.Times, 2, MaxTimes)
+		v.Between("repetition.times", p.Times, 2, MaxTimes)
 	}
-	v.refuse(p.ChaseExempt && p.Kind != "position", "repetition.chase_exempt", "needs repetition.kind \"position\"")
+	v.Refuse(p.ChaseExempt && p.Kind != "position", "repetition.chase_exempt", "needs repetition.kind \"position\"")
 }
 
-func (c Chase) validate(v *validation) {
-	v.oneOf("chase.chaser", c.Chaser, "", "piece", "side")
+func (c Chase) validate(v *rules.Validation) {
+	v.OneOf("chase.chaser", c.Chaser, "", "piece", "side")
 	if c.Chaser == "" {
-		v.refuse(c.Length != 0, "chase.length", "needs chase.chaser")
-		v.refuse(c.Sanction != "", "chase.sanction", "needs chase.chaser")
-		v.refuse(c.LowerRankExempt, "chase.lower_rank_exempt", "needs chase.chaser")
-		v.refuse(c.LastPieceExempt, "chase.last_piece_exempt", "needs chase.chaser")
+		v.Refuse(c.Length != 0, "chase.length", "needs chase.chaser")
+		v.Refuse(c.Sanction != "", "chase.sanction", "needs chase.chaser")
+		v.Refuse(c.LowerRankExempt, "chase.lower_rank_exempt", "needs chase.chaser")
+		v.Refuse(c.LastPieceExempt, "chase.last_piece_exempt", "needs chase.chaser")
 	} else {
-		v.between("chase.length", c.Length, 1, MaxChaseLength)
-		v.oneOf("chase.sanction", c.Sanction, "pause", "refuse", "foul")
+		v.Between("chase.length", c.Length, 1, MaxChaseLength)
+		v.OneOf("chase.sanction", c.Sanction, "pause", "refuse", "foul")
 	}
-	v.refuse(c.ForcedDeathExempt && c.Sanction != "foul",
+	v.Refuse(c.ForcedDeathExempt && c.Sanction != "foul",
 		"chase.forced_death_exempt", "needs chase.sanction \"foul\"")
 }
 
-func (r Rules) validateOrder(v *validation) {
+func (r Rules) validateOrder(v *rules.Validation) {
 	if len(r.EndingOrder) == 0 {
 		return
 	}
 	got, want := slices.Sorted(slices.Values(r.EndingOrder)), slices.Sorted(slices.Values(DefaultEndingOrder()))
-	v.refuse(!slices.Equal(got, want), "ending_order", "must name each of %q once", DefaultEndingOrder())
+	v.Refuse(!slices.Equal(got, want), "ending_order", "must name each of %q once", DefaultEndingOrder())
 }
 
 // rankLetters are the ranks as rulesets write them, highest first.

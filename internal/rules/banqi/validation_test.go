@@ -84,7 +84,7 @@ func TestValidate(t *testing.T) {
 				t.Errorf("refused %q, want %q", got, c.fields)
 			}
 			_, err := Compile(r)
-			var refused *RulesError
+			var refused *rules.InvalidError
 			if errors.As(err, &refused) != (c.fields != "") {
 				t.Errorf("Compile: %v", err)
 			}

@@ -21,11 +21,11 @@ type Game struct {
 	meets [ranks][ranks]encounter
 }
 
-// Compile makes the tables for r. The error is a *RulesError where Validate
+// Compile makes the tables for r. The error is a *rules.InvalidError where Validate
 // refuses r.
 func Compile(r Rules) (*Game, error) {
 	if fields := r.Validate(); len(fields) > 0 {
-		return nil, &RulesError{fields}
+		return nil, &rules.InvalidError{Fields: fields}
 	}
 	g := &Game{
 		board: boardTwo, rules: r,

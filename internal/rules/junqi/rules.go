@@ -6,11 +6,7 @@
 // is a Disclosure, from which alone the same State follows again.
 package junqi
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "referee.example/internal/rules"
 
 // Rules is the board part of a ruleset as data (army-chess rules, sections 3 and
 // 4). The zero value of a field turns it off, or is the value named first.
@@ -91,53 +87,15 @@ const (
 	MaxPliesLimit    = 10000
 )
 
-// FieldError says what is wrong with one field of a Rules value. Field is its
-// JSON path, such as "idle.limit".
-type FieldError struct {
-	Field  string
-	Reason string
-}
-
-// RulesError is what Compile answers for rules that Validate refuses.
-type RulesError struct {
-	Fields []FieldError // never empty
-}
-
-// Error names every refused field with its reason.
-func (e *RulesError) Error() string {
-	parts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		parts[i] = f.Field + ": " + f.Reason
-	}
-	return "invalid rules: " + strings.Join(parts, "; ")
-}
-
-// validation gathers the reasons of one Validate.
-type validation []FieldError
-
-func (v *validation) refuse(when bool, field, format string, args ...any) {
-	if when {
-		*v = append(*v, FieldError{field, fmt.Sprintf(format, args...)})
-	}
-}
-
-func (v *validation) oneOf(field, value string, allowed ...string) {
-	v.refuse(!slices.Contains(allowed, value), field, "%q is not one of %q", value, allowed)
-}
-
-func (v *validation) between(field string, value, low, high int) {
-	v.refuse(value < low || value > high, field, "%d is not between %d and %d", value, low, high)
-}
-
 // Validate returns one reason a wrong field: values that do not exist, fields that
 // contradict each other, and refusals that would depend on a rank that the mover
 // was not shown. An empty answer means Compile accepts r.
-func (r Rules) Validate() []FieldError {
-	var v validation
-	v.oneOf("form", r.Form, FormDark, FormFlip, FormFourPlayer)
-	v.oneOf("visibility", r.Visibility, "", "own", "partner", "open")
-	v.refuse(r.Visibility != "" && r.flips(), "visibility", "the flip form shows what is turned to everybody")
-	v.refuse(r.Visibility == "partner" && r.Form == FormDark, "visibility", "with two players nobody has a partner")
+func (r Rules) Validate() []rules.FieldError {
+	var v rules.Validation
+	v.OneOf("form", r.Form, FormDark, FormFlip, FormFourPlayer)
+	v.OneOf("visibility", r.Visibility, "", "own", "partner", "open")
+	v.Refuse(r.Visibility != "" && r.flips(), "visibility", "the flip form shows what is turned to everybody")
+	v.Refuse(r.Visibility == "partner" && r.Form == FormDark, "visibility", "with two players nobody has a partner")
 	r.validateEncounters(&v)
 	r.validateFlags(&v)
 	r.validateSecrets(&v)
@@ -151,22 +109,22 @@ func (r Rules) flips() bool { return r.Form == FormFlip }
 // shown reports whether everybody sees the rank of every piece that can be attacked.
 func (r Rules) shown() bool { return r.flips() || r.Visibility == "open" }
 
-func (r Rules) validateEncounters(v *validation) {
-	v.oneOf("mine", r.Mine, "", "stays", "both", "refused", "bounce")
-	v.refuse(r.LowestClearsMines && r.Mine == "both", "lowest_clears_mines",
+func (r Rules) validateEncounters(v *rules.Validation) {
+	v.OneOf("mine", r.Mine, "", "stays", "both", "refused", "bounce")
+	v.Refuse(r.LowestClearsMines && r.Mine == "both", "lowest_clears_mines",
 		"every piece is removed with the mine that it attacks where mine is \"both\"")
-	v.oneOf("weaker_attacks", r.WeakerAttacks, "", "allowed", "refused")
-	v.refuse(r.EngineerScouts && r.shown(), "engineer_scouts", "every piece that can be attacked is shown already")
+	v.OneOf("weaker_attacks", r.WeakerAttacks, "", "allowed", "refused")
+	v.Refuse(r.EngineerScouts && r.shown(), "engineer_scouts", "every piece that can be attacked is shown already")
 }
 
-func (r Rules) validateFlags(v *validation) {
-	v.oneOf("bomb_vs_flag", r.BombVsFlag, "", "both", "refused", "bomb_lost")
-	v.oneOf("flag_taker", r.FlagTaker, "", "any", "engineer", "lowest")
-	v.oneOf("flag_reveal", r.FlagReveal, "", "marshal_lost", "never")
-	v.refuse(r.FlagReveal == "marshal_lost" && r.shown(), "flag_reveal", "every flag that can be attacked is shown already")
-	v.refuse(r.FlagCarryHome && r.Form != FormDark, "flag_carry_home",
+func (r Rules) validateFlags(v *rules.Validation) {
+	v.OneOf("bomb_vs_flag", r.BombVsFlag, "", "both", "refused", "bomb_lost")
+	v.OneOf("flag_taker", r.FlagTaker, "", "any", "engineer", "lowest")
+	v.OneOf("flag_reveal", r.FlagReveal, "", "marshal_lost", "never")
+	v.Refuse(r.FlagReveal == "marshal_lost" && r.shown(), "flag_reveal", "every flag that can be attacked is shown already")
+	v.Refuse(r.FlagCarryHome && r.Form != FormDark, "flag_carry_home",
 		"needs form \"dark\": in the flip form no headquarters is a side's own, and with four players a piece could carry two flags")
-	v.refuse(r.FlagCarryHome && r.BombVsFlag != "bomb_lost", "flag_carry_home", "needs bomb_vs_flag \"bomb_lost\": a flag that was blown up can't be carried")
+	v.Refuse(r.FlagCarryHome && r.BombVsFlag != "bomb_lost", "flag_carry_home", "needs bomb_vs_flag \"bomb_lost\": a flag that was blown up can't be carried")
 	if r.HQProtects && r.Form != FormFlip {
 		for _, f := range []struct {
 			on    bool
@@ -175,44 +133,44 @@ func (r Rules) validateFlags(v *validation) {
 			{r.BombVsFlag != "", "bomb_vs_flag"}, {r.FlagTaker != "", "flag_taker"}, {r.FlagAfterMines, "flag_after_mines"},
 			{r.FlagCarryHome, "flag_carry_home"}, {r.FlagReveal == "marshal_lost", "flag_reveal"},
 		} {
-			v.refuse(f.on, f.field, "flags stand in headquarters, where hq_protects lets nobody attack them")
+			v.Refuse(f.on, f.field, "flags stand in headquarters, where hq_protects lets nobody attack them")
 		}
 	}
 }
 
 // validateSecrets: a refusal tells the mover something, so none may depend on what
 // he was not shown.
-func (r Rules) validateSecrets(v *validation) {
+func (r Rules) validateSecrets(v *rules.Validation) {
 	if r.shown() {
 		return
 	}
 	const reason = "a refusal would tell the mover a rank that he was not shown"
-	v.refuse(r.Mine == "refused", "mine", reason)
-	v.refuse(r.BombVsFlag == "refused", "bomb_vs_flag", reason)
-	v.refuse(r.WeakerAttacks == "refused", "weaker_attacks", reason)
+	v.Refuse(r.Mine == "refused", "mine", reason)
+	v.Refuse(r.BombVsFlag == "refused", "bomb_vs_flag", reason)
+	v.Refuse(r.WeakerAttacks == "refused", "weaker_attacks", reason)
 }
 
-func (r Rules) validateColours(v *validation) {
+func (r Rules) validateColours(v *rules.Validation) {
 	if !r.flips() {
-		v.refuse(r.Colours != "", "colours", "needs form \"flip\": in the dark forms a seat plays its own side")
+		v.Refuse(r.Colours != "", "colours", "needs form \"flip\": in the dark forms a seat plays its own side")
 		return
 	}
-	v.oneOf("colours", r.Colours, "first_piece", "own_two", "previous_piece", "first_engineer")
+	v.OneOf("colours", r.Colours, "first_piece", "own_two", "previous_piece", "first_engineer")
 }
 
-func (r Rules) validateEndings(v *validation) {
+func (r Rules) validateEndings(v *rules.Validation) {
 	if r.Idle.Limit == 0 {
-		v.refuse(r.Idle.Result != "", "idle.result", "needs idle.limit")
+		v.Refuse(r.Idle.Result != "", "idle.result", "needs idle.limit")
 	} else {
-		v.between("idle.limit", r.Idle.Limit, 1, MaxIdleLimit)
+		v.Between("idle.limit", r.Idle.Limit, 1, MaxIdleLimit)
 	}
-	v.oneOf("idle.result", r.Idle.Result, "", "draw", "loss")
-	v.refuse(r.Idle.Result == "loss" && r.Form == FormFourPlayer, "idle.result",
+	v.OneOf("idle.result", r.Idle.Result, "", "draw", "loss")
+	v.Refuse(r.Idle.Result == "loss" && r.Form == FormFourPlayer, "idle.result",
 		"with four players nobody in particular is to blame: it is a draw")
-	v.oneOf("illegal_moves", r.IllegalMoves, "", "refused", "lose")
-	v.refuse(r.IllegalMoves == "lose" && r.Form != FormDark, "illegal_moves", "\"lose\" needs form \"dark\"")
-	v.between("resign_from_ply", r.ResignFromPly, 0, MaxResignFromPly)
-	v.oneOf("leaver", r.Leaver, "", "loses", "unscored")
-	v.refuse(r.Leaver == "unscored" && r.Form != FormFourPlayer, "leaver", "\"unscored\" needs a partner")
-	v.between("max_plies", r.MaxPlies, 0, MaxPliesLimit)
+	v.OneOf("illegal_moves", r.IllegalMoves, "", "refused", "lose")
+	v.Refuse(r.IllegalMoves == "lose" && r.Form != FormDark, "illegal_moves", "\"lose\" needs form \"dark\"")
+	v.Between("resign_from_ply", r.ResignFromPly, 0, MaxResignFromPly)
+	v.OneOf("leaver", r.Leaver, "", "loses", "unscored")
+	v.Refuse(r.Leaver == "unscored" && r.Form != FormFourPlayer, "leaver", "\"unscored\" needs a partner")
+	v.Between("max_plies", r.MaxPlies, 0, MaxPliesLimit)
 }

@@ -85,7 +85,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: refused %v, want %v", c.rules, got, c.wrong)
 		}
 		_, err := Compile(r)
-		var refused *RulesError
+		var refused *rules.InvalidError
 		if errors.As(err, &refused) != (len(c.wrong) > 0) || err != nil && !strings.Contains(err.Error(), c.wrong[0]) {
 			t.Errorf("%s: compiled with %v", c.rules, err)
 		}
