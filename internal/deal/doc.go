@@ -31,7 +31,9 @@
 //	block(label, i) = HMAC-SHA256(key(label), u64(i))
 //	stream(label)   = block(label, 0) || block(label, 1) || ...
 //
-// A seat that gave no seed counts with an empty one. Labels are lower-case
+// The players' seeds are those of the start: one for each seat, empty for a seat
+// that gave none, or, where no seat was asked for one, none at all: the number of
+// players is then 0. Labels are lower-case
 // ASCII: "deal" for the arrangement, "salt" for the salts, "first_mover" for
 // comparison draws, "server_play:" and the ply in decimal for the actions that
 // the server plays.
@@ -40,7 +42,8 @@
 // u64 word w. If w >= 2^64 - (2^64 mod n) the word is thrown away and the next
 // is taken; otherwise the number is w mod n.
 //
-// The arrangement is the deck, whose order the game family fixes, shuffled by
+// The arrangement is the deck, whose order the game family fixes (each family's
+// Deck; docs/verification.md tells those that there are), shuffled by
 // the stream "deal": for i from n-1 down to 1, draw j below i+1 and swap the
 // elements i and j. Element s then lies on square s.
 //

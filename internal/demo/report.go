@@ -31,8 +31,17 @@ func settlementOf(settlement *refereev1.Settlement) string {
 		return ""
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "  The loser captured %d and pays %d x the stake.\n",
-		settlement.GetLoserCaptures(), settlement.GetMultiple())
+	stakes := 0
+	for _, line := range settlement.GetLines() {
+		if line.GetWhy() == "stake" {
+			stakes++
+		}
+	}
+	lost := "The loser captured %d and pays %d x the stake."
+	if stakes > 1 { // partners pay each
+		lost = "The losers captured %d and pay %d x the stake each."
+	}
+	fmt.Fprintf(&out, "  "+lost+"\n", settlement.GetLoserCaptures(), settlement.GetMultiple())
 	for _, line := range settlement.GetLines() {
 		fmt.Fprintf(&out, "  %-9s -> %-9s %6d  %s\n",
 			account(line.GetPayer()), account(line.GetPayee()), line.GetAmount(), line.GetWhy())

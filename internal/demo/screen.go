@@ -41,8 +41,12 @@ func (s *screen) matchCreated(match *refereev1.Match) error {
 func (s *screen) gameStarted(change *refereev1.Change) error {
 	game := change.GetGame()
 	first := change.GetEvents()[0].GetGameStarted().GetFirstSeat()
-	err := s.print("\nGame %d: %s moves first. The deal was committed to before it began:\n  %x\n",
-		game.GetGame(), s.players[first], game.GetDeal().GetCommitment())
+	committed := "The deal"
+	if game.GetStatus() == refereev1.GameStatus_GAME_STATUS_PLACING {
+		committed = "What the referee draws in it" // nothing is dealt
+	}
+	err := s.print("\nGame %d: %s moves first. %s was committed to before it began:\n  %x\n",
+		game.GetGame(), s.players[first], committed, game.GetDeal().GetCommitment())
 	if err != nil || !s.live || game.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING {
 		return err
 	}
@@ -100,6 +104,9 @@ func (s *screen) board(change *refereev1.Change, before string) error {
 	drawing, err := Draw(change.GetGame(), s.players, lastPly(change), change.GetServerTime().AsTime(), s.style)
 	if err != nil {
 		return err
+	}
+	if game := change.GetGame(); len(game.GetPlacements()) > 0 && game.ViewerSeat != nil && game.GetResult() == nil {
+		before += fmt.Sprintf("  as %s sees it\n", s.players[game.GetViewerSeat()])
 	}
 	if s.live {
 		s.drawn = strings.Count(before, "\n") + strings.Count(drawing, "\n")

@@ -133,7 +133,7 @@ func TestLeavers(t *testing.T) {
 	if a.state.Game.Status != GamePlaying || a.state.Game.Left != rules.SeatsOf(1) || a.last().Kind != EventSeatLeft {
 		t.Fatalf("status %d, left %b", a.state.Game.Status, a.state.Game.Left)
 	}
-	if refusal := a.do(&ReportDisconnect{Header: a.header(rules.NoSeat, false), Gone: rules.SeatsOf(1)}); refusal == nil || refusal.Reason != ReasonInvalidField {
+	if refusal := a.do(&ReportDisconnect{Header: a.header(rules.NoSeat, false), Gone: rules.SeatsOf(1)}); refusal == nil || refusal.Meta["rule"] != "seat_out" {
 		t.Fatalf("%v", refusal)
 	}
 	leave(a, 3)

@@ -112,6 +112,10 @@ func (s *State) inGame(seat rules.Seat) *Refusal {
 	if !s.Game.Position.Out().Has(seat) {
 		return nil
 	}
+	return seatOut()
+}
+
+func seatOut() *Refusal {
 	return refuse(ReasonIllegalAction, "the seat is out of the game").with("rule", "seat_out")
 }
 
@@ -304,7 +308,7 @@ func (c *ReportDisconnect) decide(d *decision) (*Refusal, error) {
 		return InvalidField("seats", "must be from 0 to %d", len(s.Players)-1), nil
 	}
 	if s.Rules.family.putsOut() && c.Gone&^g.Position.Out() == 0 {
-		return InvalidField("seats", "must name a seat that is still in the game"), nil
+		return seatOut(), nil
 	}
 	e := c.event(EventDisconnected, d.env.Arrival)
 	e.Detail = Small{Number: uint64(c.Gone)}.encode()

@@ -53,6 +53,9 @@ func TestPlacementRaces(t *testing.T) {
 	} {
 		refused(a.submit(1, bad.text), bad.reason, bad.rule)
 	}
+	if refusal := a.do(a.submit(1, "98776/6M5.5/44.33/3.2.2/2.M11/MF1BB")); refusal == nil || refusal.Message != "the mine on E3 may not stand in a camp: camps begin empty" {
+		t.Errorf("a mine in a camp: %v", refusal)
+	}
 	refused(a.submit(rules.NoSeat, sound), ReasonInvalidField, "")
 	if refusal := a.state.forbidden(&Header{Caller: Caller{Platform: "p", Player: "ann"}, Seat: 1}); refusal == nil || refusal.Reason != ReasonSeatForbidden {
 		t.Fatalf("another player's seat: %v", refusal)

@@ -51,14 +51,18 @@ func (r *Ruleset) agreementSentences() []string {
 	if r.FirstMover == FirstMoverComparison {
 		first = "Each side draws a face-down piece and the higher rank moves first, equal ranks draw again; later games alternate."
 	}
+	agreed := []string{offers, when}
+	if !r.DrawOffers.Unlimited && r.DrawOffers.Limit == 0 {
+		agreed = agreed[:1] // nothing to say of when
+	}
 	if r.ArmyChess != nil {
-		return []string{offers, when, first} // the board's rules say who may resign when
+		return append(agreed, first) // the board's rules say who may resign when
 	}
 	resign := "A player may resign at any time."
 	if r.ResignAfterTurns > 0 {
 		resign = fmt.Sprintf("A player may resign once each side has made %d turns.", r.ResignAfterTurns)
 	}
-	return []string{offers, when, resign, first}
+	return append(agreed, resign, first)
 }
 
 // span writes milliseconds as a person would.

@@ -35,7 +35,7 @@ var sentences = map[rules.Rule]string{
 	RuleFlagTaker:     "{0} may not attack {1}: it is not one that takes flags",
 	RuleResign:        "nobody may resign before ply {n}",
 	RuleOut:           "the seat is out of the game",
-	RuleCampFilled:    "the camp {0} must be empty",
+	RuleCampFilled:    "{0} may not stand in a camp: camps begin empty",
 	RuleCounts:        "a side has one flag, three mines, two bombs, a marshal, a general, two each of major generals, brigadiers, colonels and majors, and three each of captains, lieutenants and engineers",
 	RuleFlagPlace:     "{0} must stand in a headquarters",
 	RuleMinePlace:     "{0} must stand in one of the last two rows",

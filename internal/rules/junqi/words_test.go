@@ -33,6 +33,28 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestSentencesOfSafeFlags: how an attack on a safe flag is answered is said where a
+// flag can be safe, and only there.
+func TestSentencesOfSafeFlags(t *testing.T) {
+	const safe = "An attack on a flag that is safe"
+	for _, c := range []struct {
+		rules string
+		said  bool
+	}{{"junqi-dark", true}, {"junqi-dark-contest-2012", false}, {"siguo", false}, {"junqi-flip", false}} {
+		r := compiled(t, c.rules).rules
+		if got := strings.Contains(strings.Join(r.Sentences(), "\n"), safe); got != c.said {
+			t.Errorf("%s: said %v", c.rules, got)
+		}
+		if r.Form == FormFlip {
+			continue
+		}
+		r.FlagTaker = "engineer"
+		if !strings.Contains(strings.Join(r.Sentences(), "\n"), safe) {
+			t.Errorf("%s, only engineers take flags: nothing is said of others", c.rules)
+		}
+	}
+}
+
 // TestPieceNames: each rank has a letter, a name and a word of its own, and a side's
 // 25 pieces are those of the rules.
 func TestPieceNames(t *testing.T) {

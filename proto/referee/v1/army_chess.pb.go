@@ -101,8 +101,8 @@ type ArmyChessView struct {
 	Board string `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	// The same pieces one by one, in the order of the board's stops.
 	Pieces []*ArmyChessPiece `protobuf:"bytes,2,rep,name=pieces,proto3" json:"pieces,omitempty"`
-	// Letter of the side that each seat plays, in order of seats; empty until it is
-	// settled.
+	// Letter of the side that each seat plays, in order of seats; "" for each until it
+	// is settled.
 	SeatSides []string `protobuf:"bytes,3,rep,name=seat_sides,json=seatSides,proto3" json:"seat_sides,omitempty"`
 	// Plies that each seat has made, in order of seats; turns that passed are none.
 	Turns []uint32 `protobuf:"varint,4,rep,packed,name=turns,proto3" json:"turns,omitempty"`

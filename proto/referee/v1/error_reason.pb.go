@@ -113,7 +113,8 @@ const (
 	//
 	//	{"reason": "GAME_RUNNING", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_GAME_RUNNING ErrorReason = 19
-	// FAILED_PRECONDITION: too few turns were made for a resignation.
+	// FAILED_PRECONDITION: too few turns were made for a resignation; in army chess the
+	// metadata has the first `ply` before which one may be made.
 	//
 	//	{"reason": "RESIGNATION_TOO_EARLY", "domain": "referee.v1", "metadata": {"turns": "5"}}
 	ErrorReason_ERROR_REASON_RESIGNATION_TOO_EARLY ErrorReason = 20
@@ -129,7 +130,8 @@ const (
 	//
 	//	{"reason": "NO_OFFER", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NO_OFFER ErrorReason = 23
-	// FAILED_PRECONDITION: it is not this seat's turn.
+	// FAILED_PRECONDITION: this may be done on the own turn only, and it is not this
+	// seat's. A board action out of turn is ILLEGAL_ACTION with the rule not_your_turn.
 	//
 	//	{"reason": "NOT_YOUR_TURN", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_YOUR_TURN ErrorReason = 24

@@ -384,10 +384,13 @@ const (
 	EventKind_EVENT_KIND_PLACEMENT_EXPIRED EventKind = 24
 	// A turn that expired passed without a ply (four players).
 	EventKind_EVENT_KIND_TURN_PASSED EventKind = 25
-	// Army chess: a seat is out, which ends the game unless its partner plays on. It
-	// follows the event that caused it.
+	// Army chess: a seat is out by an expiry, a resignation or an illegal attempt, whose
+	// event it follows; it ends the game unless the partner plays on. Who is out for a
+	// lost flag, or without a legal action, is so by the event that tells it in
+	// `disclosure`, and has none of this kind.
 	EventKind_EVENT_KIND_SEAT_OUT EventKind = 26
-	// Army chess: a seat is out, or the game void, because its player left.
+	// Army chess: a seat is out, or the game void, because its player left. It follows
+	// DISCONNECTED.
 	EventKind_EVENT_KIND_SEAT_LEFT EventKind = 27
 	// A seat tried an illegal action, under a ruleset by which that loses.
 	EventKind_EVENT_KIND_ILLEGAL_ATTEMPT EventKind = 28

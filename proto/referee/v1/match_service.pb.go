@@ -1568,7 +1568,7 @@ func (x *ResignRequest) GetSeat() uint32 {
 // ResignResponse is the answer of Resign.
 type ResignResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ended game.
+	// The ended game; with four players it may go on without the seat.
 	Change        *Change `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1833,7 +1833,7 @@ func (x *ReportDisconnectRequest) GetSeats() []uint32 {
 // ReportDisconnectResponse is the answer of ReportDisconnect.
 type ReportDisconnectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ended game.
+	// The ended game; with four players it may go on without those seats.
 	Change        *Change `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -107,7 +107,9 @@ type MatchServiceClient interface {
 	// untimed opening on the arbiter's call.
 	CallTime(ctx context.Context, in *CallTimeRequest, opts ...grpc.CallOption) (*CallTimeResponse, error)
 	// ReportDisconnect says who has left for good: it loses the running game for
-	// the one who left and voids it when all did.
+	// the one who left and voids it when all did. With four players the ruleset says
+	// whether who left is out and the partner plays on, or the game is void while the
+	// partner is in (army_chess.leaver). Refused if it names only seats that are out.
 	ReportDisconnect(ctx context.Context, in *ReportDisconnectRequest, opts ...grpc.CallOption) (*ReportDisconnectResponse, error)
 	// AbandonMatch ends a match between games.
 	AbandonMatch(ctx context.Context, in *AbandonMatchRequest, opts ...grpc.CallOption) (*AbandonMatchResponse, error)
@@ -433,7 +435,9 @@ type MatchServiceServer interface {
 	// untimed opening on the arbiter's call.
 	CallTime(context.Context, *CallTimeRequest) (*CallTimeResponse, error)
 	// ReportDisconnect says who has left for good: it loses the running game for
-	// the one who left and voids it when all did.
+	// the one who left and voids it when all did. With four players the ruleset says
+	// whether who left is out and the partner plays on, or the game is void while the
+	// partner is in (army_chess.leaver). Refused if it names only seats that are out.
 	ReportDisconnect(context.Context, *ReportDisconnectRequest) (*ReportDisconnectResponse, error)
 	// AbandonMatch ends a match between games.
 	AbandonMatch(context.Context, *AbandonMatchRequest) (*AbandonMatchResponse, error)
