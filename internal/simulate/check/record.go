@@ -59,6 +59,7 @@ type ruleset struct {
 		ReducedFromCaptures int   `json:"reduced_from_captures"`
 		FeeDoubles          bool  `json:"fee_doubles"`
 	} `json:"stakes"`
+	ArmyChess *armyRules `json:"army_chess"`
 }
 
 // Row is an event as it is stored.
