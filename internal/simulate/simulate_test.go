@@ -15,7 +15,7 @@ import (
 )
 
 // presets is how many houses' rulesets there are.
-const presets = 12
+const presets = 17
 
 // TestSimulation plays matches of every preset under faults, by a program whose
 // wall clock may be shifted, and reads its report. The seed is fixed; so are plan
@@ -49,15 +49,22 @@ func TestSimulation(t *testing.T) {
 		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
 		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents,
 		"entries of the feed": total.FeedEntries, "kills of its reader": total.FeedKills, "answers on streams of actions": total.Streamed,
+		"placements": total.Placements, "expiries of the time to place": total.PlacementExpiries, "encounters": total.Encounters, "boards": total.Boards,
+		"placements out of time": total.Refused["NO_PLACEMENT_PHASE"], "refused actions and placements": total.Refused["ILLEGAL_ACTION"],
 		"ids used again": total.Reused, "plies validated": total.Validated, "games exported": total.Exported, "seeds": total.Seeds,
 	} {
 		if count == 0 {
 			t.Errorf("there were no %s: nothing was proved of them", what)
 		}
 	}
-	houses := map[string]bool{}
-	for name := range total.Presets {
-		houses[strings.TrimSuffix(name, "+short")] = true
+	houses := map[string]int{}
+	for name, matches := range total.Presets {
+		houses[strings.TrimSuffix(name, "+short")] += matches
+	}
+	for _, house := range []string{"junqi-dark", "junqi-dark-contest-2012", "junqi-flip", "junqi-flip-simple", "siguo"} {
+		if houses[house] < 5 {
+			t.Errorf("%d matches of %s are too few", houses[house], house)
+		}
 	}
 	if len(houses) != presets || total.Verified != total.Matches || total.Undecided != 0 || len(report.Violations) != 0 {
 		t.Errorf("%d presets, %d of %d matches verified, %d undecided, %d violations",
