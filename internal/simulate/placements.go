@@ -77,7 +77,8 @@ func spoiled(placement string, dice *rand.Rand) string {
 }
 
 // placing is what seats do until all have placed their pieces: they place them, some
-// anew, and now and then what is none, or what is not yet to be done.
+// anew, some at once with another, and now and then as is not allowed, or they do what
+// is not yet to be done.
 func (t *table) placing() []proto.Message {
 	g, h, dice := t.game, t.habits, t.dice
 	switch {
@@ -94,7 +95,7 @@ func (t *table) placing() []proto.Message {
 	if now(dice, h.Spoil) {
 		first.Placement = spoiled(first.GetPlacement(), dice)
 	}
-	if now(dice, h.Rival) {
+	if now(dice, h.Again) {
 		return []proto.Message{first, t.placement(t.anySeat())}
 	}
 	return one(first)

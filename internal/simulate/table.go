@@ -129,7 +129,7 @@ func (t *table) turn(ctx context.Context) error {
 	if t.wait(ctx) != nil {
 		return ctx.Err()
 	}
-	if ply, ok := requests[0].(*refereev1.PlayActionRequest); ok {
+	if ply, ok := requests[0].(*refereev1.PlayActionRequest); ok && t.listed(t.game) {
 		if now(dice, h.Validate) {
 			if err := t.validate(ctx, ply); err != nil {
 				return err
