@@ -152,10 +152,13 @@ func (b *batch) countMatch(m *check.Match) {
 				b.summary.Plies++
 			case refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED:
 				b.summary.PausedClocks++
+			case refereev1.EventKind_EVENT_KIND_TURN_PASSED:
+				b.summary.PassedTurns++
 			}
 		}
 	}
 	for _, g := range m.Games {
+		b.summary.PlayedOn += m.PlayedOn(g.Number)
 		if g.EndReason != 0 {
 			b.summary.Endings[refereev1.EndReason(g.EndReason).String()]++
 		}

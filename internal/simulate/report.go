@@ -76,7 +76,11 @@ type Summary struct {
 	Placements        int `json:"placements"`
 	PlacementExpiries int `json:"placement_expiries"`
 	Encounters        int `json:"encounters"`
-	Boards            int `json:"boards"`
+	// PassedTurns expired with four seats, PlayedOn are seats that went out while their
+	// partners played on.
+	PassedTurns int `json:"passed_turns"`
+	PlayedOn    int `json:"partners_played_on"`
+	Boards      int `json:"boards"`
 
 	Linearized   int           `json:"linearized_operations"`
 	Undecided    int           `json:"undecided_matches"` // whose linearizability took too long to decide
@@ -177,6 +181,7 @@ func (s *Summary) counts() []named {
 		{"plies validated by the rules alone", &s.Validated}, {"exports during play and after it", &s.Exports}, {"games in them", &s.Exported},
 		{"seeds secret until their games ended", &s.Seeds},
 		{"placements bound by their commitments", &s.Placements}, {"times that placing ran out", &s.PlacementExpiries},
+		{"turns that passed", &s.PassedTurns}, {"seats out whose partners played on", &s.PlayedOn},
 		{"encounters judged by the opened ranks", &s.Encounters}, {"boards that showed no more than their viewers may know", &s.Boards},
 		{"operations linearized", &s.Linearized}, {"matches undecided", &s.Undecided},
 		{"matches verified by the service too", &s.Verified}, {"times that the machine held up a commit", &s.Stalls},

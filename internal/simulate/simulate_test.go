@@ -178,7 +178,7 @@ func older(t *testing.T, dir string) {
 	must(t, json.Unmarshal(content, &state))
 	summaries := []any{state["total"]}
 	for _, summary := range append(summaries, state["batches"].([]any)...) {
-		for _, count := range []string{"army_chess_matches", "placements", "placement_expiries", "encounters", "boards"} {
+		for _, count := range []string{"army_chess_matches", "placements", "placement_expiries", "encounters", "boards", "passed_turns", "partners_played_on"} {
 			if _, ok := summary.(map[string]any)[count]; !ok {
 				t.Fatalf("the state has no %s", count)
 			}
