@@ -31,13 +31,13 @@ type played struct {
 	allocated uint64 // bytes, by this process
 }
 
-var kinds = []kind{
+var kinds = append([]kind{
 	{"pgbench, one statement", (*bench).pgbench, "bare.match_states"},
 	{"gRPC, textbook transaction", (*bench).textbook, "bare.match_states"},
 	{"gRPC, one statement", (*bench).statement, "bare.match_states"},
 	{"referee, unary", (*bench).refereeUnary, "public.match_states"},
 	{"referee, stream", (*bench).refereeStream, "public.match_states"},
-}
+}, armyKinds...)
 
 // bench is one Postgres and what plays on it.
 type bench struct {

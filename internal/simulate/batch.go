@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,13 +156,16 @@ func (b *batch) command(ctx context.Context, environment []string, arguments ...
 	return nil
 }
 
-// listPresets keeps those of the family that the tables can play.
+// listPresets keeps those that are played.
 func (b *batch) listPresets(ctx context.Context) error {
 	got, err := b.access.rules[0].ListRulesets(as(ctx, platformToken), &refereev1.ListRulesetsRequest{})
 	for _, preset := range got.GetRulesets() {
-		if preset.GetDarkChess() != nil { // the players here know no other
+		if only := b.options.Presets; len(only) == 0 || slices.Contains(only, preset.GetId()) {
 			b.presets = append(b.presets, preset)
 		}
+	}
+	if err == nil && len(b.presets) == 0 {
+		err = errors.New("there is no preset to play")
 	}
 	return err
 }
@@ -229,7 +233,8 @@ func (b *batch) play(ctx context.Context) (*check.History, error) {
 	r := b.recorder
 	return &check.History{
 		Calls: r.calls, Watches: r.watches, Feed: feed, Down: s.down, Replicas: len(b.replicas), Stalls: stalls.stalls,
-		Streamed: r.streamed, Exports: exports, Secrets: r.secrets, Objections: r.objections,
+		Streamed: r.streamed, Exports: exports, Secrets: r.secrets, Placements: r.placements,
+		Boards: slices.Collect(maps.Keys(r.boards)), Objections: r.objections,
 	}, errors.Join(err, s.err)
 }
 

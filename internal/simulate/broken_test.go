@@ -77,7 +77,8 @@ var broken = []struct {
 	patches []patch
 	habits  simulate.Habits
 	rates   simulate.Rates
-	matches int // 6 if none are told
+	presets []string // all if none are told
+	matches int      // 6 if none are told
 	// promises are those of which at least one must be found broken.
 	promises []string
 }{
@@ -252,6 +253,50 @@ var broken = []struct {
 		habits:   simulate.Habits{Stream: 2, MostPlies: 20},
 		promises: []string{check.Streams},
 	},
+	{
+		name: "placement taken after play began",
+		patches: []patch{
+			{"internal/referee/placement.go", "\tcase g.Status == GamePlaying:\n\t\treturn refuse(ReasonNoPlacementPhase, \"all seats have placed, and play has begun\")\n" +
+				"\tcase g.Status != GamePlacing:\n", "\tcase g.Status != GamePlacing && g.Status != GamePlaying:\n", 1},
+			{"internal/referee/placement.go", "g.Placing.ready().Len() < len(s.Players) {", "g.Placing.ready().Len() < len(s.Players) || g.Status == GamePlaying {", 1},
+			{"internal/referee/placement.go", "g.Status != GamePlacing || d.Attempt", "d.Attempt", 1},
+		},
+		habits:   simulate.Habits{Misplace: 3, MostPlies: 12},
+		presets:  []string{"junqi-dark"},
+		promises: []string{check.Placed},
+	},
+	{
+		name: "placement opened with another's salt",
+		patches: []patch{{"internal/referee/placement.go", "Salt: s.material(seed).PlacementSalt(uint8(seat), uint32(attempt))}",
+			"Salt: s.material(seed).PlacementSalt(uint8(seat^1), uint32(attempt))}", 1}},
+		habits:   simulate.Habits{MostPlies: 4},
+		presets:  []string{"siguo"},
+		promises: []string{check.Placed},
+	},
+	{
+		name: "placement shown to the other seat",
+		patches: []patch{{"internal/server/convert_army.go", "case s.Game.Status == referee.GameEnded, viewer == seat:",
+			"case s.Game.Status == referee.GameEnded, viewer != rules.NoSeat:", 1}},
+		habits:   simulate.Habits{MostPlies: 4},
+		presets:  []string{"junqi-dark-contest-2012"},
+		promises: []string{check.Hidden},
+	},
+	{
+		name: "verdict against the ranks", // which no verifier can tell that judges by the same rules
+		patches: []patch{{"internal/rules/junqi/compile.go", "defender == Bomb || attacker == defender:",
+			"defender == Bomb || attacker == defender && attacker < Colonel:", 1}},
+		habits:   simulate.Habits{MostPlies: 120},
+		presets:  []string{"junqi-dark", "junqi-flip-simple"},
+		promises: []string{check.Judged},
+	},
+	{
+		name: "verdict told otherwise than recorded",
+		patches: []patch{{"internal/server/convert_army.go", "Verdict: refereev1.EncounterVerdict(d.Verdict),",
+			"Verdict: refereev1.EncounterVerdict(max(d.Verdict, junqi.DefenderWon)),", 1}},
+		habits:   simulate.Habits{MostPlies: 60},
+		presets:  []string{"junqi-dark", "siguo"},
+		promises: []string{check.Durable, check.Streams},
+	},
 }
 
 // TestBrokenBuildsAreCaught plays a few matches against builds of the referee
@@ -263,7 +308,7 @@ func TestBrokenBuildsAreCaught(t *testing.T) {
 			matches := max(b.matches, 6)
 			o := simulate.Options{
 				Seed: 1, Matches: matches, Batch: matches, Replicas: 2, Tables: 6, Rates: b.rates, Binary: build(t, b.patches...),
-				Dir: t.TempDir(), Patience: 10 * time.Second, Habits: b.habits,
+				Dir: t.TempDir(), Patience: 10 * time.Second, Habits: b.habits, Presets: b.presets,
 			}
 			report, err := simulate.Run(t.Context(), o)
 			if !errors.Is(err, simulate.ErrBroken) {

@@ -93,6 +93,9 @@ func (a *access) invoke(ctx context.Context, at int, request proto.Message) (*re
 	case *refereev1.PlayActionRequest:
 		got, err := c.PlayAction(ctx, r)
 		return got.GetChange(), err
+	case *refereev1.SubmitPlacementRequest:
+		got, err := c.SubmitPlacement(ctx, r)
+		return got.GetChange(), err
 	case *refereev1.OfferDrawRequest:
 		got, err := c.OfferDraw(ctx, r)
 		return got.GetChange(), err
@@ -138,7 +141,13 @@ func tokenOf(request proto.Message) string {
 
 // callOf is the record of a request's call, so far.
 func callOf(client, at int, request proto.Message) check.Call {
-	c := check.Call{Client: client, Replica: at, Method: methodOf(request), RequestID: request.(interface{ GetRequestId() string }).GetRequestId()}
+	c := check.Call{
+		Client: client, Replica: at, Method: methodOf(request), Seat: seatNamed(request),
+		RequestID: request.(interface{ GetRequestId() string }).GetRequestId(),
+	}
+	if r, ok := request.(*refereev1.SubmitPlacementRequest); ok {
+		c.Placement = r.GetPlacement()
+	}
 	if r, ok := request.(interface {
 		GetMatchId() string
 		GetGame() uint32
@@ -175,7 +184,9 @@ func (a *access) answered(c check.Call, change *refereev1.Change, err error) {
 	outcome(&c, err)
 	if err == nil {
 		told(&c, change)
-		a.recorder.see(c.Match, change)
+		a.recorder.see(c.Match, c.Seat, change)
+	} else {
+		a.recorder.seeRefusal(c.Match, c.Seat, err)
 	}
 	a.recorder.add(c)
 }
@@ -241,17 +252,20 @@ func read[T any](ctx context.Context, a *access, token string, call func(context
 	return answer, err
 }
 
-// getGame reads the present game and records what was seen.
-func (a *access) getGame(ctx context.Context, client, at int, match string) (*refereev1.Game, error) {
-	c := check.Call{Client: client, Replica: at, Method: "GetGame", Match: match, Sent: time.Now()}
+// getGame reads the present game as a viewer sees it and records what was seen.
+func (a *access) getGame(ctx context.Context, client, at int, match string, viewer *uint32) (*refereev1.Game, error) {
+	c := check.Call{Client: client, Replica: at, Method: "GetGame", Match: match, Seat: check.Spectator, Sent: time.Now()}
+	if viewer != nil {
+		c.Seat = int(*viewer)
+	}
 	got, err := read(ctx, a, platformToken, func(ctx context.Context) (*refereev1.GetGameResponse, error) {
-		return a.match[at].GetGame(ctx, &refereev1.GetGameRequest{MatchId: match})
+		return a.match[at].GetGame(ctx, &refereev1.GetGameRequest{MatchId: match, ViewerSeat: viewer})
 	})
 	outcome(&c, err)
 	if err == nil {
 		c.View = viewOf(got.GetGame())
 		c.Settled = settlementOf(got.GetGame().GetSettlement())
-		a.recorder.see(match, got)
+		a.recorder.see(match, c.Seat, got)
 	}
 	a.recorder.add(c)
 	return got.GetGame(), err

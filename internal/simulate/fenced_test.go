@@ -88,7 +88,7 @@ func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 		t.Fatal("the old primary has not what it did: nothing is proved")
 	}
 	refused("started again,")
-	if game, err := c.access.getGame(ctx, 0, left, ply.GetMatchId()); err == nil {
+	if game, err := c.access.getGame(ctx, 0, left, ply.GetMatchId(), nil); err == nil {
 		t.Errorf("started again, the old primary shows ply %d", game.GetNextPly()-1)
 	}
 

@@ -26,9 +26,14 @@ type Habits struct {
 	Call       int // calls for time
 	Disconnect int
 	Void       int
+	Illegal    int // an action that the rules refuse, by which some lose
+	Misplace   int // a placement while nobody may place
+	// Of requests before all have placed, Again places a seat's pieces anew and two at
+	// once, Spoil as the rules refuse it, and Early does what has to wait until then.
+	Again, Spoil, Early int
 	// Idle lets a turn expire and Brink acts within a moment of the deadline; only
-	// where turns are short.
-	Idle, Brink int
+	// where turns are short. Dally is both for the time to place.
+	Idle, Brink, Dally int
 	// Short is how many matches there are to one with short turns; Abandon to one
 	// that is abandoned where it may be, Compensate to one that is compensated.
 	Short, Abandon, Compensate int
@@ -43,7 +48,7 @@ const longGame = 120
 func DefaultHabits() Habits {
 	return Habits{
 		Double: 25, Rival: 25, Late: 30, Stale: 40, Reuse: 60, Read: 20, Record: 80, Validate: 40, Stream: 30, Offer: 60, Resign: 25, Count: 8, Call: 60,
-		Disconnect: 2_000, Void: 5_000, Idle: 25, Brink: 25, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
+		Disconnect: 2_000, Void: 5_000, Illegal: 150, Misplace: 60, Again: 4, Spoil: 6, Early: 8, Idle: 25, Brink: 25, Dally: 6, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
 	}
 }
 
@@ -51,7 +56,8 @@ func DefaultHabits() Habits {
 func now(dice *rand.Rand, odds int) bool { return odds > 0 && dice.IntN(odds) == 0 }
 
 // shorten gives a ruleset's turns some hundreds of milliseconds, for expiries
-// without number. Every part that the house's clock has stays a part of it.
+// without number. Every part that the house's clock has stays a part of it. Two who
+// play army chess may offer draws.
 func shorten(r *refereev1.Ruleset, dice *rand.Rand) *refereev1.Ruleset {
 	r = proto.CloneOf(r)
 	r.Id, r.Description, r.Decisions = "", "", nil
@@ -67,6 +73,10 @@ func shorten(r *refereev1.Ruleset, dice *rand.Rand) *refereev1.Ruleset {
 	short(&c.WarningMs, 50, 200)
 	short(&c.MainMs, 8_000, 20_000)
 	short(&c.IncrementMs, 100, 400)
+	short(&c.PlacementMs, 1_500, 4_000)
+	if r.GetArmyChess() != nil && seatsOf(r) == 2 {
+		r.DrawOffers = &refereev1.DrawOfferRules{Limit: 3} // the houses know none
+	}
 	if c.GetExtensions() > 2 {
 		c.Extensions = 2
 	}

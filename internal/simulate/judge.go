@@ -123,6 +123,7 @@ func (b *batch) count(history *check.History, record *check.Record, result *chec
 	s.StalledExpiries = result.Stalled
 	s.Streamed, s.Reused, s.Exported, s.Seeds = result.InOrder, result.Reused, result.Exported, result.Seeds
 	s.Validated, s.Exports = b.recorder.validated, len(history.Exports)
+	s.Placements, s.PlacementExpiries, s.Encounters, s.Boards = result.Placements, result.PlacementExpiries, result.Encounters, result.Boards
 	s.Linearized, s.Undecided = result.Linearized, result.Undecided
 	for _, m := range record.Matches {
 		b.countMatch(m)
@@ -134,6 +135,9 @@ func (b *batch) count(history *check.History, record *check.Record, result *chec
 			name += "+short"
 		}
 		s.Presets[name]++
+		if t.rules.GetArmyChess() != nil {
+			s.ArmyChess++
+		}
 	}
 }
 
@@ -148,10 +152,13 @@ func (b *batch) countMatch(m *check.Match) {
 				b.summary.Plies++
 			case refereev1.EventKind_EVENT_KIND_CLOCK_PAUSED:
 				b.summary.PausedClocks++
+			case refereev1.EventKind_EVENT_KIND_TURN_PASSED:
+				b.summary.PassedTurns++
 			}
 		}
 	}
 	for _, g := range m.Games {
+		b.summary.PlayedOn += m.PlayedOn(g.Number)
 		if g.EndReason != 0 {
 			b.summary.Endings[refereev1.EndReason(g.EndReason).String()]++
 		}

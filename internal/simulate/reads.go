@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"referee.example/internal/simulate/check"
@@ -21,7 +23,7 @@ import (
 func (t *table) readRecord(ctx context.Context) error {
 	a, match, game := t.access, t.match.GetMatchId(), t.game.GetGame()
 	_, err := insist(ctx, a, t.dice, func(ctx context.Context, at int) (*refereev1.GameRecord, error) {
-		c := check.Call{Client: t.number, Replica: at, Method: "GetGameRecord", Match: match, Sent: time.Now()}
+		c := check.Call{Client: t.number, Replica: at, Method: "GetGameRecord", Match: match, Seat: check.Spectator, Sent: time.Now()}
 		got, err := read(ctx, a, auditorToken, func(ctx context.Context) (*refereev1.GetGameRecordResponse, error) {
 			return a.audit[at].GetGameRecord(ctx, &refereev1.GetGameRecordRequest{MatchId: match, Game: game})
 		})
@@ -31,7 +33,7 @@ func (t *table) readRecord(ctx context.Context) error {
 			for _, e := range got.GetRecord().GetEvents() {
 				c.Events = append(c.Events, eventOf(e))
 			}
-			a.recorder.see(match, got)
+			a.recorder.see(match, check.Spectator, got)
 			last := check.Event{}
 			if n := len(c.Events); n > 0 {
 				last = c.Events[n-1]
@@ -48,11 +50,12 @@ func (t *table) readRecord(ctx context.Context) error {
 
 // validate has a ply that the service listed as legal judged by the rules alone.
 func (t *table) validate(ctx context.Context, ply *refereev1.PlayActionRequest) error {
-	if t.game.GetNextPly() != t.legalPly || ply.GetExpectedPly() != t.legalPly || t.game.GetDarkChess().GetState() == "" || turns(t.game.GetDarkChess().GetBoard(), ply.GetAction()) {
-		return nil
+	state, err := t.position(ctx, ply)
+	if err != nil || state == "" {
+		return t.unless(ctx, err)
 	}
 	request := &refereev1.ValidateActionRequest{
-		Rules: &refereev1.ValidateActionRequest_Ruleset{Ruleset: t.rules}, State: t.game.GetDarkChess().GetState(), Action: ply.GetAction(),
+		Rules: &refereev1.ValidateActionRequest_Ruleset{Ruleset: t.rules}, State: state, Action: ply.GetAction(),
 	}
 	got, err := insist(ctx, t.access, t.dice, func(ctx context.Context, at int) (*refereev1.ValidateActionResponse, error) {
 		return read(ctx, t.access, platformToken, func(ctx context.Context) (*refereev1.ValidateActionResponse, error) {
@@ -66,6 +69,24 @@ func (t *table) validate(ctx context.Context, ply *refereev1.PlayActionRequest) 
 		t.access.recorder.object(check.Judged, ply.GetMatchId(), "%v is legal at ply %d of game %d, by the rules alone it is not: %v, %v", ply.GetAction(), ply.GetExpectedPly(), ply.GetGame(), got.GetIllegal(), err)
 	}
 	return ctx.Err()
+}
+
+// position is the state before a ply as far as the rules alone need to know it to
+// judge the ply; empty where that can't be told.
+func (t *table) position(ctx context.Context, ply *refereev1.PlayActionRequest) (string, error) {
+	listed := slices.ContainsFunc(t.legal, func(a *refereev1.LegalAction) bool { return proto.Equal(a.GetAction(), ply.GetAction()) })
+	flips := ply.GetAction().GetKind() == refereev1.ActionKind_ACTION_KIND_FLIP
+	switch {
+	case !listed || !t.listed(t.game) || ply.GetExpectedPly() != t.legalPly:
+		return "", nil
+	case places(t.rules):
+		return t.whole(ctx)
+	case t.rules.GetArmyChess() != nil && !flips:
+		return t.game.GetArmyChess().GetState(), nil
+	case turns(t.game.GetDarkChess().GetBoard(), ply.GetAction()):
+		return "", nil
+	}
+	return t.game.GetDarkChess().GetState(), nil
 }
 
 // turns reports whether an action turns a piece, of which the rules alone would have

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"referee.example/internal/simulate/check"
 	refereev1 "referee.example/proto/referee/v1"
@@ -25,6 +25,8 @@ type recorder struct {
 	streamed   []check.Streamed
 	objections []check.Violation
 	secrets    map[string]map[[32]byte]time.Time
+	placements map[check.Placement]time.Time
+	boards     map[check.Board]bool
 	validated  int
 }
 
@@ -37,55 +39,6 @@ func (r *recorder) note(note func()) {
 func (r *recorder) object(promise, match, format string, arguments ...any) {
 	r.note(func() {
 		r.objections = append(r.objections, check.Violation{Promise: promise, Match: match, What: fmt.Sprintf(format, arguments...)})
-	})
-}
-
-// see keeps when each value of 32 bytes of a message was received for the first time:
-// as long as seeds are, wherever one might be.
-func (r *recorder) see(match string, message proto.Message) {
-	at := time.Now()
-	var values [][32]byte
-	valuesOf(message.ProtoReflect(), &values)
-	r.note(func() {
-		if r.secrets == nil {
-			r.secrets = map[string]map[[32]byte]time.Time{}
-		}
-		if r.secrets[match] == nil {
-			r.secrets[match] = map[[32]byte]time.Time{}
-		}
-		for _, value := range values {
-			if _, before := r.secrets[match][value]; !before {
-				r.secrets[match][value] = at
-			}
-		}
-	})
-}
-
-// valuesOf adds every value of 32 bytes in a message.
-func valuesOf(message protoreflect.Message, values *[][32]byte) {
-	add := func(value []byte) {
-		if len(value) == 32 {
-			*values = append(*values, [32]byte(value))
-		}
-	}
-	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		switch {
-		case field.IsMap():
-		case field.IsList():
-			for i := range value.List().Len() {
-				switch element := value.List().Get(i); field.Kind() {
-				case protoreflect.MessageKind:
-					valuesOf(element.Message(), values)
-				case protoreflect.BytesKind:
-					add(element.Bytes())
-				}
-			}
-		case field.Kind() == protoreflect.MessageKind:
-			valuesOf(value.Message(), values)
-		case field.Kind() == protoreflect.BytesKind:
-			add(value.Bytes())
-		}
-		return true
 	})
 }
 
@@ -171,7 +124,7 @@ func digest(change *refereev1.Change) string {
 func eventOf(e *refereev1.Event) check.Event {
 	return check.Event{
 		Game: int(e.GetGame()), Seq: int(e.GetSeq()), Ply: int(e.GetPly()), Kind: int(e.GetKind()),
-		Time: e.GetEventTime().AsTime(), Hash: string(e.GetHash()),
+		Time: e.GetEventTime().AsTime(), Hash: string(e.GetHash()), Army: armyTold(e), Met: strings.Join(e.GetMet(), " "),
 	}
 }
 
@@ -181,6 +134,9 @@ func viewOf(g *refereev1.Game) check.View {
 		v.Head = string(head)
 	}
 	if deadline := g.GetClock().GetDeadlineTime(); deadline != nil {
+		v.Deadline = deadline.AsTime()
+	}
+	if deadline := g.GetClock().GetPlacementDeadlineTime(); deadline != nil {
 		v.Deadline = deadline.AsTime()
 	}
 	return v

@@ -39,6 +39,7 @@ type Settings struct {
 type Summary struct {
 	Seed            uint64         `json:"seed,omitempty"`
 	Matches         int            `json:"matches"`
+	ArmyChess       int            `json:"army_chess_matches"` // the others are of dark chess
 	Seconds         float64        `json:"seconds"`
 	Faults          map[Kind]int   `json:"faults"`
 	ShiftedStarts   int            `json:"shifted_starts"` // replicas started with a wall clock that was off
@@ -69,11 +70,23 @@ type Summary struct {
 	Exports         int            `json:"exports"`
 	Exported        int            `json:"exported"` // games in them
 	Seeds           int            `json:"seeds"`    // that nobody received before their games' end
-	Linearized      int            `json:"linearized_operations"`
-	Undecided       int            `json:"undecided_matches"` // whose linearizability took too long to decide
-	Verified        int            `json:"verified_matches"`  // by VerifyGame
-	Stalls          int            `json:"stalls"`            // times that the machine held the meter up
-	LongestStall    time.Duration  `json:"longest_stall_ns"`
+	// Placements are commitments that bind what was sent, PlacementExpiries phases that
+	// ran out; Encounters verdicts that follow from the ranks, Boards those that showed
+	// their viewers what they may know.
+	Placements        int `json:"placements"`
+	PlacementExpiries int `json:"placement_expiries"`
+	Encounters        int `json:"encounters"`
+	// PassedTurns expired with four seats, PlayedOn are seats that went out while their
+	// partners played on.
+	PassedTurns int `json:"passed_turns"`
+	PlayedOn    int `json:"partners_played_on"`
+	Boards      int `json:"boards"`
+
+	Linearized   int           `json:"linearized_operations"`
+	Undecided    int           `json:"undecided_matches"` // whose linearizability took too long to decide
+	Verified     int           `json:"verified_matches"`  // by VerifyGame
+	Stalls       int           `json:"stalls"`            // times that the machine held the meter up
+	LongestStall time.Duration `json:"longest_stall_ns"`
 	// PromotionMS is for each promotion how long after it was decided on a change was
 	// first acknowledged.
 	PromotionMS []int `json:"promotion_ms,omitempty"`
@@ -156,7 +169,7 @@ type named struct {
 // counts are the plain counts, in the order in which they are told.
 func (s *Summary) counts() []named {
 	return []named{
-		{"matches", &s.Matches}, {"starts with a wall clock that was off", &s.ShiftedStarts},
+		{"matches", &s.Matches}, {"of these of army chess, the others of dark chess", &s.ArmyChess}, {"starts with a wall clock that was off", &s.ShiftedStarts},
 		{"calls", &s.Calls}, {"acknowledged", &s.Acknowledged}, {"of these answered again", &s.Replayed},
 		{"without an answer", &s.Unanswered}, {"plies", &s.Plies}, {"of these by the server", &s.ServerPlies}, {"events", &s.Events},
 		{"settlements", &s.Settlements}, {"of these compensations", &s.Compensations},
@@ -167,6 +180,9 @@ func (s *Summary) counts() []named {
 		{"answers in order on streams of actions", &s.Streamed}, {"ids of other requests refused", &s.Reused},
 		{"plies validated by the rules alone", &s.Validated}, {"exports during play and after it", &s.Exports}, {"games in them", &s.Exported},
 		{"seeds secret until their games ended", &s.Seeds},
+		{"placements bound by their commitments", &s.Placements}, {"times that placing ran out", &s.PlacementExpiries},
+		{"turns that passed", &s.PassedTurns}, {"seats out whose partners played on", &s.PlayedOn},
+		{"encounters judged by the opened ranks", &s.Encounters}, {"boards that showed no more than their viewers may know", &s.Boards},
 		{"operations linearized", &s.Linearized}, {"matches undecided", &s.Undecided},
 		{"matches verified by the service too", &s.Verified}, {"times that the machine held up a commit", &s.Stalls},
 	}

@@ -16,6 +16,8 @@ func (t *table) requests(ctx context.Context) ([]proto.Message, error) {
 	switch t.game.GetStatus() {
 	case refereev1.GameStatus_GAME_STATUS_AWAITING_START, refereev1.GameStatus_GAME_STATUS_ENDED:
 		return t.between(), nil
+	case refereev1.GameStatus_GAME_STATUS_PLACING:
+		return t.placing(), nil
 	case refereev1.GameStatus_GAME_STATUS_AWAITING_RULING:
 		return one(&refereev1.RuleFoulRequest{
 			MatchId: t.game.GetMatchId(), Game: t.game.GetGame(), RequestId: newID(t.dice), ExpectedSeq: t.game.GetNextSeq(),
@@ -42,10 +44,13 @@ func (t *table) between() []proto.Message {
 		})
 	}
 	start := func() proto.Message {
-		return &refereev1.StartGameRequest{
-			MatchId: t.game.GetMatchId(), Game: number, RequestId: newID(t.dice), ExpectedSeq: seq, Balances: []int64{balance, balance},
-			PlayerSeeds: [][]byte{{byte(t.dice.Uint32())}, {byte(t.dice.Uint32())}},
+		r := &refereev1.StartGameRequest{
+			MatchId: t.game.GetMatchId(), Game: number, RequestId: newID(t.dice), ExpectedSeq: seq, Balances: t.balances(),
 		}
+		for range r.GetBalances() {
+			r.PlayerSeeds = append(r.PlayerSeeds, []byte{byte(t.dice.Uint32())})
+		}
+		return r
 	}
 	if now(t.dice, t.habits.Rival) {
 		return []proto.Message{start(), start()}
@@ -56,10 +61,10 @@ func (t *table) between() []proto.Message {
 // special is a request that is no ply; nil for none.
 func (t *table) special() proto.Message {
 	g, h, dice := t.game, t.habits, t.dice
-	seat, other := g.GetToMove(), 1-g.GetToMove()
+	seat := g.GetToMove()
 	switch {
 	case g.DrawOfferedBy != nil && dice.IntN(3) == 0:
-		answerer := 1 - g.GetDrawOfferedBy()
+		answerer := t.another(g.GetDrawOfferedBy())
 		if dice.IntN(4) == 0 {
 			offerer := g.GetDrawOfferedBy()
 			return &refereev1.WithdrawDrawRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &offerer}
@@ -71,18 +76,30 @@ func (t *table) special() proto.Message {
 	case now(dice, h.Offer):
 		return &refereev1.OfferDrawRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &seat}
 	case h.MostPlies > 0 && int(g.GetNextPly()) > max(h.MostPlies, 2*int(t.rules.GetResignAfterTurns())+1), g.GetNextPly() > longGame && now(dice, h.Resign):
-		return &refereev1.ResignRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &other}
+		return t.resignation(t.another(seat))
 	case now(dice, h.Disconnect):
-		seats := [][]uint32{{0}, {1}, {0, 1}}[dice.IntN(3)]
+		seats := someSeats(dice, seatsOf(t.rules))
 		return &refereev1.ReportDisconnectRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seats: seats}
 	case now(dice, h.Void):
-		return &refereev1.VoidMatchRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Note: "voided by the simulation"}
+		return t.void()
+	case now(dice, h.Misplace):
+		return t.placement(seat)
 	case t.rules.GetDarkChess().GetIdle().GetTrigger() == "on_request" && g.GetNextPly() > longGame/2 && now(dice, h.Count):
 		return &refereev1.RequestCountRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(dice), ExpectedSeq: g.GetNextSeq(), Seat: &seat}
 	case now(dice, h.Call):
 		return t.callTime()
 	}
 	return nil
+}
+
+func (t *table) resignation(seat uint32) proto.Message {
+	g := t.game
+	return &refereev1.ResignRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(t.dice), ExpectedSeq: g.GetNextSeq(), Seat: &seat}
+}
+
+func (t *table) void() proto.Message {
+	g := t.game
+	return &refereev1.VoidMatchRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(t.dice), ExpectedSeq: g.GetNextSeq(), Note: "voided by the simulation"}
 }
 
 // callTime is the arbiter's call in an untimed opening, else a player's.
@@ -99,29 +116,35 @@ func (t *table) callTime() proto.Message {
 // plies are the next ply, or two rival ones.
 func (t *table) plies(ctx context.Context) ([]proto.Message, error) {
 	g := t.game
-	if t.legalOf != g.GetGame() || t.legalPly != g.GetNextPly() {
+	if !t.listed(g) {
 		listed, err := insist(ctx, t.access, t.dice, func(ctx context.Context, at int) (*refereev1.ListLegalActionsResponse, error) {
 			return read(ctx, t.access, platformToken, func(ctx context.Context) (*refereev1.ListLegalActionsResponse, error) {
-				return t.access.match[at].ListLegalActions(ctx, &refereev1.ListLegalActionsRequest{MatchId: g.GetMatchId(), Game: g.GetGame()})
+				return t.access.match[at].ListLegalActions(ctx, &refereev1.ListLegalActionsRequest{MatchId: g.GetMatchId(), Game: g.GetGame(), ViewerSeat: t.lister()})
 			})
 		})
 		if err != nil {
 			return nil, t.unless(ctx, err)
 		}
-		t.legal, t.legalPly, t.legalOf = listed.GetActions(), listed.GetNextPly(), g.GetGame()
+		t.legal, t.legalOf, t.legalPly, t.legalSeat = listed.GetActions(), g.GetGame(), listed.GetNextPly(), listed.GetSeat()
+		t.access.recorder.list(g.GetMatchId(), int(g.GetGame()), listed)
 	}
-	if t.legalPly != g.GetNextPly() || len(t.legal) == 0 {
+	if !t.listed(g) {
 		return nil, t.refresh(ctx) // the game has gone on, as only time can make it
 	}
-	ply := func() proto.Message {
+	ply := func() *refereev1.PlayActionRequest {
 		seat := g.GetToMove()
 		return &refereev1.PlayActionRequest{
 			MatchId: g.GetMatchId(), Game: g.GetGame(), RequestId: newID(t.dice), ExpectedPly: g.GetNextPly(), Seat: &seat,
 			Action: prefer(t.legal, t.dice), ClientHash: []byte{byte(t.dice.Uint32())},
 		}
 	}
-	if now(t.dice, t.habits.Rival) {
+	switch {
+	case now(t.dice, t.habits.Rival):
 		return []proto.Message{ply(), ply()}, nil
+	case now(t.dice, t.habits.Illegal):
+		attempt := ply()
+		attempt.Action = illegal(attempt.GetAction())
+		return one(attempt), nil
 	}
 	return one(ply()), nil
 }

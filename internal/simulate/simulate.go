@@ -42,6 +42,8 @@ type Options struct {
 	// Patience is how long a request is sent again before the run fails; zero for
 	// two minutes.
 	Patience time.Duration
+	// Presets are the ids of those that are played, all where none is named.
+	Presets []string
 	// Habits are how the players play; zero for DefaultHabits.
 	Habits Habits
 }

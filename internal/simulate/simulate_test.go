@@ -15,7 +15,7 @@ import (
 )
 
 // presets is how many houses' rulesets there are.
-const presets = 12
+const presets = 17
 
 // TestSimulation plays matches of every preset under faults, by a program whose
 // wall clock may be shifted, and reads its report. The seed is fixed; so are plan
@@ -49,15 +49,22 @@ func TestSimulation(t *testing.T) {
 		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
 		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents,
 		"entries of the feed": total.FeedEntries, "kills of its reader": total.FeedKills, "answers on streams of actions": total.Streamed,
+		"placements": total.Placements, "expiries of the time to place": total.PlacementExpiries, "encounters": total.Encounters, "boards": total.Boards,
+		"placements out of time": total.Refused["NO_PLACEMENT_PHASE"], "refused actions and placements": total.Refused["ILLEGAL_ACTION"],
 		"ids used again": total.Reused, "plies validated": total.Validated, "games exported": total.Exported, "seeds": total.Seeds,
 	} {
 		if count == 0 {
 			t.Errorf("there were no %s: nothing was proved of them", what)
 		}
 	}
-	houses := map[string]bool{}
-	for name := range total.Presets {
-		houses[strings.TrimSuffix(name, "+short")] = true
+	houses := map[string]int{}
+	for name, matches := range total.Presets {
+		houses[strings.TrimSuffix(name, "+short")] += matches
+	}
+	for _, house := range []string{"junqi-dark", "junqi-dark-contest-2012", "junqi-flip", "junqi-flip-simple", "siguo"} {
+		if houses[house] < 5 {
+			t.Errorf("%d matches of %s are too few", houses[house], house)
+		}
 	}
 	if len(houses) != presets || total.Verified != total.Matches || total.Undecided != 0 || len(report.Violations) != 0 {
 		t.Errorf("%d presets, %d of %d matches verified, %d undecided, %d violations",
@@ -161,16 +168,39 @@ func TestOptionsAreLimited(t *testing.T) {
 	}
 }
 
-// TestARunIsResumed plays a run in two goes: the second plays what is missing,
-// and a run with other settings is refused.
+// older makes a run's state one of a build that knew nothing of army chess.
+func older(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "state.json")
+	content, err := os.ReadFile(path)
+	must(t, err)
+	var state map[string]any
+	must(t, json.Unmarshal(content, &state))
+	summaries := []any{state["total"]}
+	for _, summary := range append(summaries, state["batches"].([]any)...) {
+		for _, count := range []string{"army_chess_matches", "placements", "placement_expiries", "encounters", "boards", "passed_turns", "partners_played_on"} {
+			if _, ok := summary.(map[string]any)[count]; !ok {
+				t.Fatalf("the state has no %s", count)
+			}
+			delete(summary.(map[string]any), count)
+		}
+	}
+	content, err = json.Marshal(state)
+	must(t, errors.Join(err, os.WriteFile(path, content, 0o600)))
+}
+
+// TestARunIsResumed plays a run in two goes, the first of them as a build did that
+// knew dark chess alone: the second plays what is missing, and a run with other
+// settings is refused.
 func TestARunIsResumed(t *testing.T) {
 	o := simulate.Options{
 		Seed: 3, Matches: 2, Batch: 2, Replicas: 1, Tables: 2, Binary: build(t), Dir: t.TempDir(),
-		Habits: simulate.Habits{MostPlies: 12},
+		Habits: simulate.Habits{MostPlies: 12}, Presets: []string{"7club-standard"},
 	}
 	first, err := simulate.Run(t.Context(), o)
 	must(t, err)
-	o.Matches = 3
+	older(t, o.Dir)
+	o.Matches, o.Presets = 3, []string{"junqi-dark"}
 	if _, err := simulate.Run(t.Context(), o); err == nil {
 		t.Error("a run that is there was begun anew")
 	}
@@ -187,8 +217,16 @@ func TestARunIsResumed(t *testing.T) {
 	}
 	var words strings.Builder
 	must(t, errors.Join(second.Write(&words)))
-	if want := fmt.Sprintf("| plies | %d |\n", second.Total.Plies); !strings.Contains(words.String(), want) {
-		t.Errorf("the report does not say %q:\n%s", want, words.String())
+	for _, want := range []string{
+		fmt.Sprintf("| plies | %d |\n", second.Total.Plies), "| matches | 3 |\n", "| of these of army chess, the others of dark chess | 1 |\n",
+		fmt.Sprintf("| placements bound by their commitments | %d |\n", second.Total.Placements), "| 7club-standard | 2 |\n", "| junqi-dark | 1 |\n",
+	} {
+		if !strings.Contains(words.String(), want) {
+			t.Errorf("the report does not say %q:\n%s", want, words.String())
+		}
+	}
+	if second.Total.Placements < 2 {
+		t.Errorf("%d placements", second.Total.Placements)
 	}
 	kept, err := os.ReadFile(filepath.Join(o.Dir, "report.md"))
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-// table plays one match: both seats of it, the platform and the operator.
+// table plays one match: all seats of it, the platform and the operator.
 type table struct {
 	number int
 	access *access
@@ -26,10 +27,15 @@ type table struct {
 	match *refereev1.Match
 	game  *refereev1.Game
 	past  []proto.Message // requests that were acknowledged lately
-	// legal are what the side to move may do, as of next_ply legalPly.
-	legal    []*refereev1.LegalAction
-	legalPly uint32
-	legalOf  uint32 // game
+	// legal are what seat legalSeat may do, as of next_ply legalPly of game legalOf.
+	legal                        []*refereev1.LegalAction
+	legalOf, legalPly, legalSeat uint32
+}
+
+// listed reports whether legal is what may be done in a game as it stands. A turn
+// that passes takes no ply, so that the seat has to be the same too.
+func (t *table) listed(g *refereev1.Game) bool {
+	return t.legalOf == g.GetGame() && t.legalPly == g.GetNextPly() && t.legalSeat == g.GetToMove() && len(t.legal) > 0
 }
 
 const (
@@ -62,9 +68,10 @@ func (t *table) play(ctx context.Context, watch func(match string)) error {
 func (t *table) creation() *refereev1.CreateMatchRequest {
 	r := &refereev1.CreateMatchRequest{
 		RequestId: newID(t.dice), ExternalRef: fmt.Sprintf("table-%d-%d", t.number, t.dice.Uint32()),
-		PlayerIds: []string{fmt.Sprintf("player-%d", t.dice.IntN(40)), fmt.Sprintf("player-%d", 40+t.dice.IntN(40))},
-		Balances:  []int64{balance, balance},
-		Rules:     &refereev1.CreateMatchRequest_RulesetId{RulesetId: t.rules.GetId()},
+		Rules: &refereev1.CreateMatchRequest_RulesetId{RulesetId: t.rules.GetId()}, Balances: t.balances(),
+	}
+	for seat := range seatsOf(t.rules) {
+		r.PlayerIds = append(r.PlayerIds, fmt.Sprintf("player-%d", 40*seat+t.dice.IntN(40)))
 	}
 	if t.short {
 		r.Rules = &refereev1.CreateMatchRequest_Ruleset{Ruleset: shorten(t.rules, t.dice)}
@@ -74,10 +81,15 @@ func (t *table) creation() *refereev1.CreateMatchRequest {
 		r.Charges = &refereev1.Charges{Fee: fee, SceneFee: sceneFee, DisconnectionPenalty: penalty}
 	}
 	if t.rules.GetFirstMover() == "named" {
-		first := uint32(t.dice.IntN(2))
+		first := t.anySeat()
 		r.FirstSeat = &first
 	}
 	return r
+}
+
+// balances are what the players state that they have.
+func (t *table) balances() []int64 {
+	return slices.Repeat([]int64{balance}, seatsOf(t.rules))
 }
 
 // take notes what an answer says, if it is newer than what is known.
@@ -117,7 +129,7 @@ func (t *table) turn(ctx context.Context) error {
 	if t.wait(ctx) != nil {
 		return ctx.Err()
 	}
-	if ply, ok := requests[0].(*refereev1.PlayActionRequest); ok {
+	if ply, ok := requests[0].(*refereev1.PlayActionRequest); ok && t.listed(t.game) {
 		if now(dice, h.Validate) {
 			if err := t.validate(ctx, ply); err != nil {
 				return err
@@ -144,7 +156,7 @@ func (t *table) unless(ctx context.Context, err error) error {
 
 // stale is a new request with a number that has been given out.
 func (t *table) stale() proto.Message {
-	seat := uint32(t.dice.IntN(2))
+	seat := t.anySeat()
 	r := &refereev1.OfferDrawRequest{
 		MatchId: t.game.GetMatchId(), Game: t.game.GetGame(), RequestId: newID(t.dice),
 		ExpectedSeq: 1 + uint32(t.dice.IntN(int(t.game.GetNextSeq())-1)), Seat: &seat,
@@ -155,7 +167,7 @@ func (t *table) stale() proto.Message {
 	return &refereev1.PlayActionRequest{
 		MatchId: r.MatchId, Game: r.Game, RequestId: r.RequestId, Seat: &seat,
 		ExpectedPly: 1 + uint32(t.dice.IntN(int(t.game.GetNextPly())-1)),
-		Action:      &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"},
+		Action:      &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: squares(t.rules)[0]},
 	}
 }
 
@@ -165,11 +177,16 @@ func (t *table) reused() proto.Message {
 	past := t.past[t.dice.IntN(len(t.past))]
 	if ply, ok := past.(*refereev1.PlayActionRequest); ok {
 		ply = proto.CloneOf(ply)
-		ply.Action = &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"}
+		ply.Action = &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: squares(t.rules)[0]}
 		if proto.Equal(ply.GetAction(), past.(*refereev1.PlayActionRequest).GetAction()) {
-			ply.Action.From = "b1"
+			ply.Action.From = squares(t.rules)[1]
 		}
 		return ply
+	}
+	if placed, ok := past.(*refereev1.SubmitPlacementRequest); ok && t.dice.IntN(2) == 0 {
+		placed = proto.CloneOf(placed)
+		placed.Placement = randomPlacement(t.dice)
+		return placed
 	}
 	c, seat := callOf(0, 0, past), uint32(0)
 	if c.Match == "" {
@@ -185,18 +202,21 @@ func (t *table) reused() proto.Message {
 // wait lets time pass where turns are short: beyond the deadline, or to a moment
 // around it.
 func (t *table) wait(ctx context.Context) error {
-	deadline := t.game.GetClock().GetDeadlineTime()
+	deadline, idle, brink := t.game.GetClock().GetDeadlineTime(), t.habits.Idle, t.habits.Brink
+	if placing := t.game.GetClock().GetPlacementDeadlineTime(); placing != nil {
+		deadline, idle, brink = placing, t.habits.Dally, t.habits.Dally
+	}
 	if !t.short || deadline == nil {
 		return nil
 	}
 	left := time.Until(deadline.AsTime())
-	if left > 3*time.Second {
+	if left > 4*time.Second {
 		return nil
 	}
 	switch {
-	case now(t.dice, t.habits.Idle):
+	case now(t.dice, idle):
 		return sleep(ctx, left+time.Duration(200+t.dice.IntN(1200))*time.Millisecond)
-	case now(t.dice, t.habits.Brink):
+	case now(t.dice, brink):
 		return sleep(ctx, left+time.Duration(t.dice.IntN(320)-20)*time.Millisecond)
 	}
 	return nil
@@ -236,9 +256,11 @@ func (t *table) accepted(request proto.Message, change *refereev1.Change) {
 }
 
 // look reads the game at any replica.
-func (t *table) look(ctx context.Context) (*refereev1.Game, error) {
+func (t *table) look(ctx context.Context) (*refereev1.Game, error) { return t.lookAs(ctx, t.viewer()) }
+
+func (t *table) lookAs(ctx context.Context, viewer *uint32) (*refereev1.Game, error) {
 	game, err := insist(ctx, t.access, t.dice, func(ctx context.Context, at int) (*refereev1.Game, error) {
-		return t.access.getGame(ctx, t.number, at, t.match.GetMatchId())
+		return t.access.getGame(ctx, t.number, at, t.match.GetMatchId(), viewer)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the game: %w", err)

@@ -50,7 +50,7 @@ func (a *access) stream(ctx context.Context, at int, lasting time.Duration, w *c
 		*token = message.GetResumeToken()
 		if e := message.GetEvent(); e != nil {
 			w.Events = append(w.Events, eventOf(e))
-			a.recorder.see(w.Match, e)
+			a.recorder.see(w.Match, check.Spectator, e)
 		}
 		if message.GetEnd().GetReason() == refereev1.WatchEndReason_WATCH_END_REASON_MATCH_ENDED {
 			w.Ended = true

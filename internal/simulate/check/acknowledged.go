@@ -35,6 +35,9 @@ func (c *checker) told(m *Match, promise string, e Event) {
 		return
 	}
 	stored := &log[e.Seq-1]
+	if m.Rules.ArmyChess != nil {
+		c.toldOfArmy(m, promise, e, stored)
+	}
 	if stored.hash() != e.Hash || stored.Kind != e.Kind || stored.Ply != e.Ply || !stored.Time.Equal(e.Time) {
 		c.broken(promise, m.ID, "event %d of game %d was told as kind %d, ply %d, hash %x and is stored as kind %d, ply %d, hash %x",
 			e.Seq, e.Game, e.Kind, e.Ply, e.Hash, stored.Kind, stored.Ply, stored.hash())

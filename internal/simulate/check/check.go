@@ -16,6 +16,16 @@ const (
 	kindGameEnded    = 17
 	kindMatchEnded   = 18
 	kindCompensation = 19
+
+	kindClockPaused        = 14
+	kindMatchVoided        = 20
+	kindMatchAbandoned     = 21
+	kindPlacementSubmitted = 22
+	kindPlayBegan          = 23
+	kindPlacementExpired   = 24
+	kindTurnPassed         = 25
+	kindSeatOut            = 26
+	kindSeatLeft           = 27
 )
 
 // Statuses of matches and games, by the contract's numbers.
@@ -25,6 +35,8 @@ const (
 	statusDecided       = 5
 	statusInsufficient  = 6
 	gameEnded           = 4
+	reasonIdle          = 5
+	reasonTime          = 21
 	reasonDisconnection = 22
 )
 
@@ -43,6 +55,10 @@ type Result struct {
 	// refusals of ids that were another request's, Seeds those that were seen to be
 	// secret until their games had ended.
 	Exported, InOrder, Reused, Seeds int
+	// Placements are commitments that bind what was sent, PlacementExpiries those of the
+	// phases that ran out; Encounters verdicts that follow from the opened ranks, and
+	// Boards those that showed their viewers no more than they may know.
+	Placements, PlacementExpiries, Encounters, Boards int
 	// Undecided are the matches whose linearizability could not be decided in time.
 	Undecided int
 }
@@ -69,14 +85,19 @@ type checker struct {
 	history *History
 	record  *Record
 	calls   map[string][]*Call // by match, in order of sending
+	// boards are what was shown of each game, by match and number, and fought the
+	// captures by seat that its replay came to.
+	boards map[string]map[int][]*Board
+	fought map[string]map[int][]int
 	Result
 }
 
 // Check proves every promise of the history and the record, and returns what is
 // broken.
 func Check(h *History, r *Record) Result {
-	c := &checker{history: h, record: r, calls: map[string][]*Call{}}
+	c := newChecker(h, r)
 	c.sortCalls()
+	c.sortBoards()
 	c.creations()
 	for _, id := range sortedKeys(r.Matches) {
 		m := r.Matches[id]
@@ -85,6 +106,7 @@ func Check(h *History, r *Record) Result {
 		c.acknowledged(m)
 		c.requests(m)
 		c.ended(m)
+		c.army(m)
 		c.settlements(m)
 		c.expiries(m)
 		c.linear(m)
@@ -94,11 +116,16 @@ func Check(h *History, r *Record) Result {
 	c.streamed()
 	c.exports()
 	c.secrets()
+	c.placementsSeen()
 	c.Violations = append(c.Violations, h.Objections...)
 	if h.Feed != nil {
 		c.Violations = append(c.Violations, Feed(h.Feed, r)...)
 	}
 	return c.Result
+}
+
+func newChecker(h *History, r *Record) *checker {
+	return &checker{history: h, record: r, calls: map[string][]*Call{}, boards: map[string]map[int][]*Board{}, fought: map[string]map[int][]int{}}
 }
 
 func (c *checker) broken(promise, match, format string, arguments ...any) {

@@ -9,9 +9,9 @@ const (
 	prompt = time.Second
 )
 
-// expiries checks that each expiry stands at the deadline that clients had been
-// told, was adjudicated after the grace and within a second of its end, and that
-// no ply arrived after the deadline that it had.
+// expiries checks that each expiry, of a turn or of the time to place, stands at the
+// deadline that clients had been told, was adjudicated after the grace and within a
+// second of its end, and that no ply and no placement arrived after its deadline.
 func (c *checker) expiries(m *Match) {
 	deadlines := c.deadlines(m)
 	for game, log := range m.Logs {
@@ -24,9 +24,12 @@ func (c *checker) expiries(m *Match) {
 				if i > 0 && log[i-1].Kind == kindExpired {
 					c.broken(Once, m.ID, "event %d of game %d is an expiry after an expiry, of one turn", e.Seq, game)
 				}
-			case kindPly:
+			case kindPlacementExpired:
+				c.PlacementExpiries++
+				c.expired(m, e, told, known)
+			case kindPly, kindPlacementSubmitted:
 				if known && e.Time.After(told) {
-					c.broken(Timely, m.ID, "ply %d of game %d arrived %s after its deadline", e.Ply, game, e.Time.Sub(told))
+					c.broken(Timely, m.ID, "event %d of game %d, a ply or a placement, arrived %s after its deadline", e.Seq, game, e.Time.Sub(told))
 				}
 			}
 		}

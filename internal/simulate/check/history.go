@@ -28,8 +28,34 @@ type History struct {
 	Exports [][]Exported
 	// Secrets is when each value of 32 bytes was first received, by match.
 	Secrets map[string]map[[32]byte]time.Time
+	// Placements is when each text of a placement was first received, by whom, in
+	// whatever field of whatever message.
+	Placements map[Placement]time.Time
+	// Boards are those of army chess that viewers were shown while games ran.
+	Boards []Board
 	// Objections are what clients found wrong by themselves.
 	Objections []Violation
+}
+
+// Placement is the text of a placement, as a viewer received it.
+type Placement struct {
+	Match  string
+	Viewer int // its seat, or Spectator
+	Text   string
+}
+
+// Spectator is the viewer who has no seat.
+const Spectator = -1
+
+// Board is what a viewer was shown of a game of army chess.
+type Board struct {
+	Match  string
+	Viewer int
+	Game   int
+	// Seq is the event after which it stood so. It is 0 where Text is only what
+	// could be attacked after ply Ply, stop by stop, as everybody sees it.
+	Seq, Ply int
+	Text     string
 }
 
 // Stall is a time in which the machine held something up, for Held of it.
@@ -83,6 +109,8 @@ type Call struct {
 	Method          string
 	RequestID       string // empty for a read
 	Match           string // empty for a creation that was not acknowledged
+	Seat            int    // that the request names, or whose view it asks for; else Spectator
+	Placement       string // that the request submits
 	// Game and Expected are the numbers that the request names; ByPly tells which.
 	Game, Expected int
 	ByPly          bool
@@ -108,6 +136,11 @@ type Event struct {
 	Game, Seq, Ply, Kind int
 	Time                 time.Time
 	Hash                 string // of 32 bytes
+	// Army is what it told of army chess: placements and what became public by a
+	// change; in the words of armyStored.
+	Army string
+	// Met are the pieces that it said had met, attacker first.
+	Met string
 }
 
 // View is where a client was told that a game stands. In a refusal it holds the
@@ -170,6 +203,7 @@ const (
 	Logged    = "every ended game is in the log of finished games"
 	Hidden    = "what is hidden stays hidden"
 	Judged    = "a match is judged by its own rules"
+	Placed    = "placements are bound by their commitments and opened at the end"
 	Linear    = "operations of a match are linearizable"
 	Explained = "refusals explain themselves"
 )

@@ -185,7 +185,7 @@ func (t *timeline) read(call *Call) (operation, bool) {
 // were found to be the present ones.
 var afterNumbers = map[string]bool{
 	"ILLEGAL_ACTION": true, "RESIGNATION_TOO_EARLY": true, "NO_OFFER_LEFT": true, "OFFER_STANDS": true,
-	"NO_OFFER": true, "NOT_YOUR_TURN": true, "CALL_REFUSED": true, "COUNT_REFUSED": true,
+	"NO_OFFER": true, "NOT_YOUR_TURN": true, "CALL_REFUSED": true, "COUNT_REFUSED": true, "NO_PLACEMENT_PHASE": true,
 }
 
 // refusal is what a refusal says of the present numbers: those that it tells, or

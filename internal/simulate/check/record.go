@@ -59,6 +59,7 @@ type ruleset struct {
 		ReducedFromCaptures int   `json:"reduced_from_captures"`
 		FeeDoubles          bool  `json:"fee_doubles"`
 	} `json:"stakes"`
+	ArmyChess *armyRules `json:"army_chess"`
 }
 
 // Row is an event as it is stored.
@@ -277,6 +278,17 @@ func (e *Row) request() string {
 		return ""
 	}
 	return uuidText(*e.Request)
+}
+
+// PlayedOn counts the seats that went out of a game which went on without them.
+func (m *Match) PlayedOn(game int) (seats int) {
+	log := m.Logs[game]
+	for i := range log {
+		if out := log[i].Kind == kindSeatOut || log[i].Kind == kindSeatLeft; out && i+1 < len(log) && log[i+1].Kind != kindGameEnded {
+			seats++
+		}
+	}
+	return seats
 }
 
 func (e *Row) hash() string { return string(e.Hash) }

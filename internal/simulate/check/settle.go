@@ -2,7 +2,7 @@ package check
 
 import (
 	"math"
-	"math/bits"
+	"slices"
 )
 
 // ended checks the endings: one a game and one a match, the rows alike, and the
@@ -102,7 +102,7 @@ func (c *checker) zero(m *Match, s *StoredSettlement) {
 	total := int64(0)
 	for account, sum := range sums {
 		total += sum
-		if account != "" && account != m.Players[0] && account != m.Players[1] {
+		if account != "" && !slices.Contains(m.Players, account) {
 			c.broken(Settled, m.ID, "the settlement of game %d names %q, who did not play", s.Game, account)
 		}
 	}
@@ -115,13 +115,15 @@ func (c *checker) zero(m *Match, s *StoredSettlement) {
 // the log, say, in the transaction that ended the game.
 func (c *checker) settled(m *Match, g *Game, s *StoredSettlement) {
 	captures := c.captures(m, g)
-	loser := 1 - bits.TrailingZeros(uint(g.Winners)|1<<8)
-	decided := g.Status == gameEnded && !g.Void && (g.Winners == 1 || g.Winners == 2)
+	winners, losers := m.sides(g.Winners)
 	var want []Line
-	multiple := int64(0)
-	if decided {
-		multiple = m.multiple(captures[loser])
-		want = m.lines(g, loser, multiple)
+	multiple, lost := int64(0), 0
+	if g.Status == gameEnded && !g.Void && len(winners) > 0 {
+		for _, loser := range losers {
+			lost += captures[loser]
+		}
+		multiple = m.multiple(lost)
+		want = m.lines(g, winners, losers, multiple)
 	}
 	switch {
 	case len(want) == 0 && s != nil:
@@ -129,14 +131,34 @@ func (c *checker) settled(m *Match, g *Game, s *StoredSettlement) {
 	case len(want) == 0:
 	case s == nil:
 		c.broken(Settled, m.ID, "game %d was decided and is not settled", g.Number)
-	case s.Multiple != multiple || s.Captures != captures[loser] || !sameLines(s.Lines, want):
-		c.broken(Settled, m.ID, "game %d, its loser with %d captures, is settled as %+v instead of %d times the stake, %+v",
-			g.Number, captures[loser], s, multiple, want)
+	case s.Multiple != multiple || s.Captures != lost || !sameLines(s.Lines, want):
+		c.broken(Settled, m.ID, "game %d, its losers with %d captures, is settled as %+v instead of %d times the stake, %+v",
+			g.Number, lost, s, multiple, want)
 	default:
 		if end := m.ending(g.Number); end != nil && end.Transaction != s.Transaction {
 			c.broken(Settled, m.ID, "game %d was settled in another commit than it ended in", g.Number)
 		}
 	}
+}
+
+// sides are the seats that won a game and those that lost it, in order, if its winners
+// are one of the two sides: a seat each, or seats 0 and 2 against 1 and 3.
+func (m *Match) sides(winning int) (winners, losers []int) {
+	for _, side := range []int{0, 1} {
+		var own, others []int
+		set := 0
+		for seat := range m.Players {
+			if seat%2 == side {
+				own, set = append(own, seat), set|1<<seat
+			} else {
+				others = append(others, seat)
+			}
+		}
+		if set == winning {
+			return own, others
+		}
+	}
+	return nil, nil
 }
 
 func (m *Match) ending(game int) *Row {
@@ -150,10 +172,14 @@ func (m *Match) ending(game int) *Row {
 }
 
 // captures counts each seat's in the log and compares them with the game's row.
-func (c *checker) captures(m *Match, g *Game) (captures [2]int) {
-	for _, e := range m.Logs[g.Number] {
-		if e.Captured != 0 && e.Seat >= 0 && e.Seat < len(captures) {
-			captures[e.Seat]++
+func (c *checker) captures(m *Match, g *Game) []int {
+	captures := c.fought[m.ID][g.Number]
+	if captures == nil {
+		captures = make([]int, len(m.Players))
+		for _, e := range m.Logs[g.Number] {
+			if e.Captured != 0 && e.Seat >= 0 && e.Seat < len(captures) {
+				captures[e.Seat]++
+			}
 		}
 	}
 	if g.Status == gameEnded && g.Started {
@@ -185,9 +211,10 @@ func (m *Match) multiple(captures int) int64 {
 	return s.LossMultiple
 }
 
-// lines are what a decided game moves: the stake to the winner, then from the
-// winner what the house takes, then the penalty of who lost by leaving.
-func (m *Match) lines(g *Game, loser int, multiple int64) (lines []Line) {
+// lines are what a decided game moves: the stake from each loser to the winner of the
+// same place, then from the winners what the house takes, then the penalties of those
+// who lost by leaving.
+func (m *Match) lines(g *Game, winners, losers []int, multiple int64) (lines []Line) {
 	pay := func(payer, payee string, amount int64, why string) {
 		if amount > 0 {
 			lines = append(lines, Line{payer, payee, amount, why})
@@ -197,11 +224,19 @@ func (m *Match) lines(g *Game, loser int, multiple int64) (lines []Line) {
 	if m.Rules.Stakes.FeeDoubles && multiple == m.Rules.Stakes.LossMultiple {
 		fee *= 2
 	}
-	pay(m.Players[loser], m.Players[1-loser], multiple*m.Stake, "stake")
-	pay(m.Players[1-loser], "", fee, "fee")
-	pay(m.Players[1-loser], "", m.SceneFee, "scene_fee")
-	if g.EndReason == reasonDisconnection && g.Disconnected&(1<<loser) != 0 {
-		pay(m.Players[loser], "", m.Penalty, "disconnection_penalty")
+	for i, loser := range losers {
+		pay(m.Players[loser], m.Players[winners[i]], multiple*m.Stake, "stake")
+	}
+	for _, winner := range winners {
+		pay(m.Players[winner], "", fee, "fee")
+	}
+	for _, winner := range winners {
+		pay(m.Players[winner], "", m.SceneFee, "scene_fee")
+	}
+	for _, loser := range losers {
+		if g.EndReason == reasonDisconnection && g.Disconnected&(1<<loser) != 0 {
+			pay(m.Players[loser], "", m.Penalty, "disconnection_penalty")
+		}
 	}
 	return lines
 }
