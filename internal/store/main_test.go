@@ -59,10 +59,11 @@ func newDeskOn(t testing.TB, db *pgtest.DB) *desk {
 	return d
 }
 
-// open opens one more store on the database, as another replica would.
+// open opens one more store on the database, as another replica would. In tests
+// that run as part of TestSharded it is told that the database is sharded.
 func (d *desk) open(conns int) *Store {
 	d.t.Helper()
-	s, err := Open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns})
+	s, err := Open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns, Sharded: sharded(d.t)})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ type Config struct {
 	// ReadOnly also takes a standby, or a primary whose commits wait for one. Then
 	// only what reads is called.
 	ReadOnly bool
+	// Sharded says that the database's tables are distributed over several nodes by
+	// match_id, so that each change goes as a call for one match: docs/sharding.md.
+	Sharded bool
 }
 
 // Store is the referee's Postgres.
@@ -52,6 +55,7 @@ type Store struct {
 	recent     recent
 	group      *group // of ordinary changes
 	endings    *group
+	sharded    bool
 }
 
 // Open connects to the database and takes a first sample of its time. The caller
@@ -83,18 +87,27 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
+	if c.Sharded {
+		// A coordinator finds the node of a match at planning, by its id.
+		config.ConnConfig.RuntimeParams["plan_cache_mode"] = "auto"
+	}
 	replicated(&config.ConnConfig.Config, c.ReadOnly)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, wrap("open the pool", err)
 	}
-	s := &Store{pool: pool, clock: NewClock(),
+	s := &Store{pool: pool, clock: NewClock(), sharded: c.Sharded,
 		rulesets: newCache[[32]byte, *referee.Rules](), principals: newCache[string, int32]()}
 	if err := s.sample(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
-	s.group, s.endings = newGroup(pool, &s.recent), newGroup(pool, &s.recent)
+	moves, endings := groupWriters, groupWriters
+	if c.Sharded {
+		moves, endings = shardedWriters(c.MaxConns)
+	}
+	s.group = newGroup(pool, &s.recent, moves, c.Sharded)
+	s.endings = newGroup(pool, &s.recent, endings, c.Sharded)
 	return s, nil
 }
 
