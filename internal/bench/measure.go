@@ -20,6 +20,8 @@ type kind struct {
 	run  func(b *bench, ctx context.Context, matches int) (played, error)
 	// states is the table whose row each move rewrites.
 	states string
+	// on is where it plays, nil for the first database and the settings of old.
+	on *bench
 }
 
 // played is the latency of each move, and what playing them took: not the
@@ -32,20 +34,28 @@ type played struct {
 }
 
 var kinds = []kind{
-	{"pgbench, one statement", (*bench).pgbench, "bare.match_states"},
-	{"gRPC, textbook transaction", (*bench).textbook, "bare.match_states"},
-	{"gRPC, one statement", (*bench).statement, "bare.match_states"},
-	{"referee, unary", (*bench).refereeUnary, "public.match_states"},
-	{"referee, stream", (*bench).refereeStream, "public.match_states"},
+	{name: "pgbench, one statement", run: (*bench).pgbench, states: "bare.match_states"},
+	{name: "gRPC, textbook transaction", run: (*bench).textbook, states: "bare.match_states"},
+	{name: "gRPC, one statement", run: (*bench).statement, states: "bare.match_states"},
+	unary, streamed,
 }
+
+// The ways to play on a replica.
+var (
+	unary    = kind{name: "referee, unary", run: (*bench).refereeUnary, states: "public.match_states"}
+	streamed = kind{name: "referee, stream", run: (*bench).refereeStream, states: "public.match_states"}
+)
 
 // bench is one Postgres and what plays on it.
 type bench struct {
 	url        string
+	urlOf      func(database string) string
 	postmaster string // process id
 	length     time.Duration
 	// The referee's keys, of every replica on this Postgres.
 	keys, logKey string
+	maxConns     int           // of a replica
+	sharded      bool          // its mode
 	pool         *pgxpool.Pool // of the bare server and of the readings
 }
 
@@ -54,15 +64,20 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if b.logKey, err = tlog.NewKey("bench.example/log"); err != nil {
 		return err
 	}
+	if err := b.connect(ctx); err != nil {
+		return err
+	}
+	_, err = b.pool.Exec(ctx, bareSchema)
+	return err
+}
+
+func (b *bench) connect(ctx context.Context) error {
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		return err
 	}
 	config.MaxConns = 32
-	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return err
-	}
-	_, err = b.pool.Exec(ctx, bareSchema)
+	b.pool, err = pgxpool.NewWithConfig(ctx, config)
 	return err
 }
 
@@ -82,6 +97,9 @@ type result struct {
 }
 
 func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error) {
+	if k.on != nil {
+		b = k.on
+	}
 	before, err := b.read(ctx, k.states)
 	if err != nil {
 		return result{}, err

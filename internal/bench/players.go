@@ -18,8 +18,7 @@ const connections = 4
 
 func dice() uint64 { return rand.Uint64() } //nolint:gosec // which action a load generator plays is no secret
 
-func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func(), err error) {
-	var open []*grpc.ClientConn
+func dial(address string) (open []*grpc.ClientConn, hangUp func(), err error) {
 	hangUp = func() {
 		for _, conn := range open {
 			_ = conn.Close()
@@ -32,9 +31,15 @@ func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func()
 			return nil, nil, err
 		}
 		open = append(open, conn)
+	}
+	return open, hangUp, nil
+}
+
+func matchClients(open []*grpc.ClientConn) (clients []refereev1.MatchServiceClient) {
+	for _, conn := range open {
 		clients = append(clients, refereev1.NewMatchServiceClient(conn))
 	}
-	return clients, hangUp, nil
+	return clients
 }
 
 // player plays the next move of its match and returns how long the answer took.

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"referee.example/internal/app"
+	"referee.example/internal/history"
+)
+
+// comparison is what is measured in turns, and the kinds that the others' moves a
+// second are told as shares of.
+type comparison struct {
+	kinds []kind
+	bases []string
+}
+
+// whole is the referee beside what does less.
+var whole = comparison{kinds: kinds, bases: []string{kinds[0].name, kinds[1].name}}
+
+// only keeps the kinds whose names contain a text.
+func (c comparison) only(text string) comparison {
+	kept := comparison{bases: c.bases}
+	for _, k := range c.kinds {
+		if strings.Contains(k.name, text) {
+			kept.kinds = append(kept.kinds, k)
+		}
+	}
+	return kept
+}
+
+// pools compares sizes of a replica's pool with the first that is named.
+func (b *bench) pools(sizes []int) (c comparison) {
+	for _, way := range []kind{unary, streamed} {
+		for i, conns := range sizes {
+			other := *b
+			other.maxConns = conns
+			k := way
+			k.name, k.on = fmt.Sprintf("%s, %d connections", way.name, conns), &other
+			c.kinds = append(c.kinds, k)
+			if i == 0 {
+				c.bases = append(c.bases, k.name)
+			}
+		}
+	}
+	return c
+}
+
+// modes compares the sharded mode with the ordinary one, on a database that is not
+// sharded: what it costs, not what it gains.
+func (b *bench) modes() (c comparison) {
+	for _, way := range []kind{unary, streamed} {
+		other := *b
+		other.sharded = true
+		k := way
+		k.name, k.on = way.name+", sharded", &other
+		c.kinds = append(c.kinds, way, k)
+		c.bases = append(c.bases, way.name)
+	}
+	return c
+}
+
+// grown compares a database with a history of so many events with one without. The
+// caller closes the bench of the former.
+func (b *bench) grown(ctx context.Context, events int) (c comparison, old *bench, err error) {
+	const name = "grown"
+	if _, err := b.pool.Exec(ctx, `CREATE DATABASE `+name); err != nil {
+		return c, nil, err
+	}
+	other := *b
+	old = &other
+	old.url = b.urlOf(name)
+	if err := old.connect(ctx); err != nil {
+		return c, nil, err
+	}
+	if err := old.remember(ctx, events); err != nil {
+		old.close()
+		return c, nil, err
+	}
+	// What autovacuum has done by the end of a day, on both.
+	for _, each := range []*bench{b, old} {
+		if _, err := each.pool.Exec(ctx, `VACUUM (ANALYZE)`); err != nil {
+			old.close()
+			return c, nil, err
+		}
+	}
+	_, err = b.pool.Exec(ctx, `CHECKPOINT`)
+	for _, way := range []kind{unary, streamed} {
+		k := way
+		k.name, k.on = way.name+", grown", old
+		c.kinds = append(c.kinds, way, k)
+		c.bases = append(c.bases, way.name)
+	}
+	return c, old, err
+}
+
+// remember fills a new database with a history in which every game has ended.
+func (b *bench) remember(ctx context.Context, events int) error {
+	if err := app.Migrate(ctx, b.url); err != nil {
+		return err
+	}
+	since := time.Now()
+	size, err := history.Generate(ctx, b.url, history.Options{Games: events / eventsAGame, Events: events})
+	if err != nil {
+		return err
+	}
+	// A few of its matches run, and would all be overdue.
+	if _, err := b.pool.Exec(ctx, `UPDATE match_states SET deadline = NULL, wake_at = NULL, outages_after = NULL
+		WHERE deadline IS NOT NULL OR wake_at IS NOT NULL`); err != nil {
+		return err
+	}
+	var bytes int64
+	if err := b.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&bytes); err != nil {
+		return err
+	}
+	fmt.Printf("history: %d matches, %d games, %d events, %d MB, generated in %v\n\n",
+		size.Matches, size.Games, size.Events, bytes/1_000_000, time.Since(since).Round(time.Second))
+	return nil
+}
+
+// eventsAGame is how many of the generated events there are for each game: fewer
+// than are played, since only the newest matches keep theirs. So the tables of
+// matches and games are those of ten times as long a history.
+const eventsAGame = 10
