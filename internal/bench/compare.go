@@ -69,6 +69,7 @@ func (b *bench) grown(ctx context.Context, events int) (c comparison, old *bench
 	if _, err := b.pool.Exec(ctx, `CREATE DATABASE `+name); err != nil {
 		return c, nil, err
 	}
+	b.keys += "\n" + history.Key()
 	other := *b
 	old = &other
 	old.url = b.urlOf(name)
