@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func (b *bench) remember(ctx context.Context, events int) error {
 	if err := b.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&bytes); err != nil {
 		return err
 	}
-	fmt.Printf("history: %d matches, %d games, %d events, %d MB, generated in %v\n\n",
+	fmt.Fprintf(os.Stderr, "history: %d matches, %d games, %d events, %d MB, generated in %v\n\n",
 		size.Matches, size.Games, size.Events, bytes/1_000_000, time.Since(since).Round(time.Second))
 	return nil
 }

@@ -48,6 +48,7 @@ func run(ctx context.Context) (err error) {
 	events := flag.Int("history-events", 0, "compare a database with so many events of ended games with one without")
 	soakMoves := flag.Int64("soak-moves", 0, "play so many moves and watch the table of states")
 	soakMatches := flag.Int("soak-matches", 1000, "at how many matches at a time")
+	costs := flag.Bool("costs", false, "measure what docs/capacity.md is computed from, and write it as JSON")
 	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
 	flag.Parse()
 	// A replica sets its process's collector, in which here players and the bare
@@ -88,6 +89,8 @@ func run(ctx context.Context) (err error) {
 		all, err := b.soak(ctx, *soakMatches, b.soakPhases(*soakMoves))
 		soakReport(os.Stdout, *soakMatches, all)
 		return err
+	case *costs:
+		return b.costs(ctx, os.Stdout)
 	case *pools != "":
 		poolSizes, err := numbers(*pools)
 		if err != nil {

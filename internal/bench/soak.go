@@ -73,10 +73,11 @@ func (b *bench) soak(ctx context.Context, matches int, phases []phase) (all []so
 	if err := joinStreams(ctx, r.clients, tables); err != nil {
 		return nil, err
 	}
-	before, err := b.states(ctx)
+	start, err := b.states(ctx, int64(matches)) // as each start of a game does
 	if err != nil {
 		return nil, err
 	}
+	before, counted := start, start.updates // each move updates one row
 	for _, p := range phases {
 		s := soaked{phase: p}
 		since := time.Now()
@@ -84,7 +85,8 @@ func (b *bench) soak(ctx context.Context, matches int, phases []phase) (all []so
 			return all, fmt.Errorf("beside %s: %w", p.name, err)
 		}
 		s.elapsed = time.Since(since)
-		now, err := b.states(ctx)
+		counted += s.played
+		now, err := b.states(ctx, counted)
 		if err != nil {
 			return all, err
 		}
@@ -165,11 +167,12 @@ const readStates = `
 SELECT n_tup_upd, n_tup_hot_upd, n_dead_tup, pg_relation_size(relid), pg_indexes_size(relid)
 FROM pg_stat_user_tables WHERE relid = 'public.match_states'::regclass`
 
-// states reads the counters once they stand still.
-func (b *bench) states(ctx context.Context) (now statesReading, err error) {
-	for last := (statesReading{updates: -1}); last.updates != now.updates; {
+// states reads the counters once they stand still and at least so many updates are
+// counted. Sessions report within a second, or within ten when they are idle.
+func (b *bench) states(ctx context.Context, atLeast int64) (now statesReading, err error) {
+	for last := (statesReading{updates: -1}); last.updates != now.updates || now.updates < atLeast; {
 		last = now
-		time.Sleep(1100 * time.Millisecond) //nolint:forbidigo // sessions report once a second, and tell nobody
+		time.Sleep(1100 * time.Millisecond) //nolint:forbidigo // the counters tell nobody when they are complete
 		if err := b.pool.QueryRow(ctx, readStates).Scan(&now.updates, &now.hot, &now.dead, &now.heap, &now.indexes); err != nil {
 			return now, err
 		}

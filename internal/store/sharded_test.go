@@ -201,6 +201,21 @@ func (d *desk) verdict(query string, arguments []any) (verdict int) {
 	return verdict
 }
 
+// A coordinator sends a call to the node of its match only if it is planned for that.
+func TestShardedPlansAreNotGeneric(t *testing.T) {
+	d := newDesk(t)
+	s, err := Open(t.Context(), Config{URL: d.db.URL, MaxConns: 4, Sharded: true})
+	d.must(err)
+	t.Cleanup(s.Close)
+	for mode, of := range map[string]*Store{"auto": s, "force_generic_plan": d.Store} {
+		var got string
+		d.must(of.pool.QueryRow(t.Context(), `SELECT current_setting('plan_cache_mode')`).Scan(&got))
+		if got != mode {
+			t.Errorf("plan_cache_mode is %s, want %s", got, mode)
+		}
+	}
+}
+
 // Many callers, many writers: all that waits is committed, each change once.
 func TestShardedWritersShareWhatWaits(t *testing.T) {
 	d := newDesk(t)
