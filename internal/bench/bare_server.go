@@ -86,12 +86,11 @@ func (b *bench) bare(ctx context.Context, matches int, play func(context.Context
 	go func() { _ = server.Serve(listener) }() // until Stop
 	defer server.Stop()
 	players := make([]player, matches)
-	open, hangUp, err := dial(listener.Addr().String())
+	clients, hangUp, err := dial(listener.Addr().String())
 	if err != nil {
 		return played{}, err
 	}
 	defer hangUp()
-	clients := matchClients(open)
 	for i := range players {
 		client, id, version := clients[i%len(clients)], bareMatch(i), uint32(1)
 		players[i] = func(ctx context.Context) (time.Duration, error) {

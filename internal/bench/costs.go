@@ -174,7 +174,7 @@ func (b *bench) sequencers(ctx context.Context, s *store.Store, c *capacity.Cost
 // gameCost measures games that are given up before their first ply: what a game
 // costs besides its moves, with the match that it is the first game of.
 func (b *bench) gameCost(ctx context.Context) (each capacity.Cost, err error) {
-	r, err := b.replica(ctx)
+	r, err := b.serve(ctx)
 	defer r.stop()
 	if err != nil {
 		return each, err
@@ -191,7 +191,7 @@ func (b *bench) gameCost(ctx context.Context) (each capacity.Cost, err error) {
 	var all sync.WaitGroup
 	for i := range players {
 		all.Go(func() {
-			t := &table{client: r.clients[i%len(r.clients)]}
+			t := &soakTable{client: r.clients[i%len(r.clients)]}
 			for time.Since(since) < b.length && errs[i] == nil {
 				t.latest = nil
 				if errs[i] = t.begin(ctx); errs[i] == nil {
@@ -211,7 +211,7 @@ func (b *bench) gameCost(ctx context.Context) (each capacity.Cost, err error) {
 		PostgresUS: float64(used.postgres.Microseconds())}.Of(int(games.Load())), nil
 }
 
-func (t *table) giveUp(ctx context.Context) error {
+func (t *soakTable) giveUp(ctx context.Context) error {
 	_, err := t.client.ReportDisconnect(ctx, &refereev1.ReportDisconnectRequest{MatchId: t.latest.GetMatchId(), Game: t.latest.GetGame(),
 		RequestId: newRequestID(), ExpectedSeq: t.latest.GetNextSeq(), Seats: []uint32{0}})
 	return err

@@ -18,7 +18,8 @@ const connections = 4
 
 func dice() uint64 { return rand.Uint64() } //nolint:gosec // which action a load generator plays is no secret
 
-func dial(address string) (open []*grpc.ClientConn, hangUp func(), err error) {
+func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func(), err error) {
+	var open []*grpc.ClientConn
 	hangUp = func() {
 		for _, conn := range open {
 			_ = conn.Close()
@@ -31,15 +32,9 @@ func dial(address string) (open []*grpc.ClientConn, hangUp func(), err error) {
 			return nil, nil, err
 		}
 		open = append(open, conn)
-	}
-	return open, hangUp, nil
-}
-
-func matchClients(open []*grpc.ClientConn) (clients []refereev1.MatchServiceClient) {
-	for _, conn := range open {
 		clients = append(clients, refereev1.NewMatchServiceClient(conn))
 	}
-	return clients
+	return clients, hangUp, nil
 }
 
 // player plays the next move of its match and returns how long the answer took.

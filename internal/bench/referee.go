@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
+	"referee.example/internal/app"
 	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
@@ -39,36 +44,55 @@ func (b *bench) refereeUnary(ctx context.Context, matches int) (played, error) {
 }
 
 func (b *bench) refereeStream(ctx context.Context, matches int) (played, error) {
-	return b.referee(ctx, matches, joinStreams)
-}
-
-// joinStreams lets the tables share a stream a connection.
-func joinStreams(ctx context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
-	var streams []*stream
-	for _, client := range clients[:min(len(clients), len(tables))] {
-		s, err := openStream(ctx, client)
-		if err != nil {
-			return err
+	return b.referee(ctx, matches, func(ctx context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
+		var streams []*stream
+		for _, client := range clients[:min(len(clients), len(tables))] {
+			s, err := openStream(ctx, client)
+			if err != nil {
+				return err
+			}
+			streams = append(streams, s)
 		}
-		streams = append(streams, s)
-	}
-	for i, t := range tables {
-		t.play = streams[i%len(streams)].play
-	}
-	return nil
+		for i, t := range tables {
+			t.play = streams[i%len(streams)].play
+		}
+		return nil
+	})
 }
 
-// referee plays on a whole replica.
+// referee plays on a whole replica: one that seals, proves, chains and logs.
 func (b *bench) referee(ctx context.Context, matches int,
 	connect func(context.Context, []refereev1.MatchServiceClient, []*table) error) (played, error) {
-	r, err := b.replica(ctx)
-	defer r.stop()
+	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return played{}, err
 	}
-	ctx, cancel := context.WithCancel(r.authorized(ctx))
+	defer func() { _ = os.RemoveAll(dir) }()
+	token, file := app.NewDevToken()
+	tokens, logKey := filepath.Join(dir, "tokens.json"), filepath.Join(dir, "log.key")
+	if err := errors.Join(os.WriteFile(tokens, file, 0o600), os.WriteFile(logKey, []byte(b.logKey), 0o600)); err != nil {
+		return played{}, err
+	}
+	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return played{}, err
+	}
+	defer func() { _ = log.Close() }()
+	replica, err := app.Start(ctx, app.Config{
+		Listen: "127.0.0.1:0", DatabaseURL: b.url, MaxConns: b.maxConns, Sharded: b.sharded, Keys: b.keys, LogKeyFile: logKey,
+		TokenFile: tokens, DrainTimeout: 10 * time.Second,
+	}, slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		return played{}, err
+	}
+	defer replica.Stop()
+	clients, hangUp, err := dial(replica.Addr())
+	if err != nil {
+		return played{}, err
+	}
+	defer hangUp()
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token))
 	defer cancel()
-	clients := r.clients
 	tables, err := seat(ctx, clients, matches)
 	if err != nil {
 		return played{}, err

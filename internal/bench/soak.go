@@ -24,7 +24,7 @@ type phase struct {
 	name  string
 	moves int64
 	// beside runs until ctx ends; nil for nothing.
-	beside func(ctx context.Context, r *replica) error
+	beside func(ctx context.Context, r *served) error
 }
 
 // soaked is what was counted in a phase.
@@ -59,18 +59,15 @@ func (b *bench) soakPhases(moves int64) []phase {
 
 // soak plays the phases on so many matches at once.
 func (b *bench) soak(ctx context.Context, matches int, phases []phase) (all []soaked, err error) {
-	r, err := b.replica(ctx)
+	r, err := b.serve(ctx)
 	defer r.stop()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(r.authorized(ctx))
 	defer cancel()
-	tables, err := seat(ctx, r.clients, matches)
+	tables, err := soakTables(ctx, r.clients, matches)
 	if err != nil {
-		return nil, err
-	}
-	if err := joinStreams(ctx, r.clients, tables); err != nil {
 		return nil, err
 	}
 	start, err := b.states(ctx, int64(matches)) // as each start of a game does
@@ -99,7 +96,7 @@ func (b *bench) soak(ctx context.Context, matches int, phases []phase) (all []so
 }
 
 // playPhase plays a phase's moves, beside what runs in it.
-func playPhase(ctx context.Context, r *replica, tables []*table, p phase) (played int64, err error) {
+func playPhase(ctx context.Context, r *served, tables []*soakTable, p phase) (played int64, err error) {
 	besideCtx, end := context.WithCancel(ctx)
 	defer end()
 	ended := make(chan error, 1)
@@ -113,14 +110,18 @@ func playPhase(ctx context.Context, r *replica, tables []*table, p phase) (playe
 	var all sync.WaitGroup
 	for i, t := range tables {
 		all.Go(func() {
-			for count.Load() < p.moves {
-				latency, err := t.move(ctx)
-				if err != nil {
+			for refusals := 0; count.Load() < p.moves; {
+				moved, err := t.move(ctx)
+				switch {
+				case moved:
+					count.Add(1)
+					refusals = 0
+				case err != nil && refusals == maxRefusals:
 					errs[i] = err
 					return
-				}
-				if latency > 0 {
-					count.Add(1)
+				case err != nil: // a replica that is short of time may be unready for a while
+					refusals++
+					t.lookAgain(ctx)
 				}
 			}
 		})
@@ -130,8 +131,11 @@ func playPhase(ctx context.Context, r *replica, tables []*table, p phase) (playe
 	return count.Load(), errors.Join(errors.Join(errs...), <-ended)
 }
 
+// maxRefusals is how often in a row a player is refused before the soak fails.
+const maxRefusals = 60
+
 // exportAll exports all ended games, again and again.
-func exportAll(ctx context.Context, r *replica) error {
+func exportAll(ctx context.Context, r *served) error {
 	for ctx.Err() == nil {
 		stream, err := r.audit.ExportGames(ctx, &refereev1.ExportGamesRequest{})
 		for err == nil {
@@ -146,7 +150,7 @@ func exportAll(ctx context.Context, r *replica) error {
 
 // dumpAll dumps the database, again and again: each dump is one snapshot for as
 // long as it takes.
-func (b *bench) dumpAll(ctx context.Context, _ *replica) error {
+func (b *bench) dumpAll(ctx context.Context, _ *served) error {
 	program, err := devpg.Program("pg_dump")
 	if err != nil {
 		return err

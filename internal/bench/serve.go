@@ -8,36 +8,41 @@ import (
 	"path/filepath"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
 	"referee.example/internal/app"
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-// replica is a whole replica on the bench's database, and a platform's connections
+// servedConnections is how many a platform's backend has open to a replica.
+const servedConnections = 4
+
+// served is a whole replica on the bench's database, and a platform's connections
 // to it.
-type replica struct {
+type served struct {
 	clients []refereev1.MatchServiceClient
 	audit   refereev1.AuditServiceClient
 	token   string
 	ends    []func() // the last first
 }
 
-func (r *replica) stop() {
+func (r *served) stop() {
 	for i := len(r.ends) - 1; i >= 0; i-- {
 		r.ends[i]()
 	}
 }
 
 // authorized lets calls name the platform's token.
-func (r *replica) authorized(ctx context.Context) context.Context {
+func (r *served) authorized(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+r.token)
 }
 
-// replica starts one that seals, proves, chains and logs. Whoever calls stops it,
+// serve starts one that seals, proves, chains and logs. Whoever calls stops it,
 // also after an error.
-func (b *bench) replica(ctx context.Context) (*replica, error) {
-	r := &replica{}
+func (b *bench) serve(ctx context.Context) (*served, error) {
+	r := &served{}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return r, err
@@ -62,11 +67,13 @@ func (b *bench) replica(ctx context.Context) (*replica, error) {
 		return r, err
 	}
 	r.ends = append(r.ends, started.Stop)
-	open, hangUp, err := dial(started.Addr())
-	if err != nil {
-		return r, err
+	for range servedConnections {
+		conn, err := grpc.NewClient(started.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return r, err
+		}
+		r.ends = append(r.ends, func() { _ = conn.Close() })
+		r.clients, r.audit = append(r.clients, refereev1.NewMatchServiceClient(conn)), refereev1.NewAuditServiceClient(conn)
 	}
-	r.ends = append(r.ends, hangUp)
-	r.clients, r.audit = matchClients(open), refereev1.NewAuditServiceClient(open[0])
 	return r, nil
 }
