@@ -16,6 +16,35 @@ import (
 type comparison struct {
 	kinds []kind
 	bases []string
+	on    map[string]*bench // where a kind plays, by its name, if not on the first
+}
+
+// ways are the ways to play on a replica.
+func ways() (both []kind) {
+	for _, k := range kinds {
+		if k.name == "referee, unary" || k.name == "referee, stream" {
+			both = append(both, k)
+		}
+	}
+	return both
+}
+
+// add lets a way to play be measured on another bench, under another name.
+func (c *comparison) add(way kind, name string, on *bench) {
+	if c.on == nil {
+		c.on = map[string]*bench{}
+	}
+	way.name = name
+	c.kinds = append(c.kinds, way)
+	c.on[name] = on
+}
+
+// of is where a kind plays.
+func (c comparison) of(k kind, first *bench) *bench {
+	if on := c.on[k.name]; on != nil {
+		return on
+	}
+	return first
 }
 
 // whole is the referee beside what does less.
@@ -23,7 +52,7 @@ var whole = comparison{kinds: kinds, bases: []string{kinds[0].name, kinds[1].nam
 
 // only keeps the kinds whose names contain a text.
 func (c comparison) only(text string) comparison {
-	kept := comparison{bases: c.bases}
+	kept := comparison{bases: c.bases, on: c.on}
 	for _, k := range c.kinds {
 		if strings.Contains(k.name, text) {
 			kept.kinds = append(kept.kinds, k)
@@ -34,15 +63,14 @@ func (c comparison) only(text string) comparison {
 
 // pools compares sizes of a replica's pool with the first that is named.
 func (b *bench) pools(sizes []int) (c comparison) {
-	for _, way := range []kind{unary, streamed} {
+	for _, way := range ways() {
 		for i, conns := range sizes {
 			other := *b
 			other.maxConns = conns
-			k := way
-			k.name, k.on = fmt.Sprintf("%s, %d connections", way.name, conns), &other
-			c.kinds = append(c.kinds, k)
+			name := fmt.Sprintf("%s, %d connections", way.name, conns)
+			c.add(way, name, &other)
 			if i == 0 {
-				c.bases = append(c.bases, k.name)
+				c.bases = append(c.bases, name)
 			}
 		}
 	}
@@ -52,12 +80,11 @@ func (b *bench) pools(sizes []int) (c comparison) {
 // modes compares the sharded mode with the ordinary one, on a database that is not
 // sharded: what it costs, not what it gains.
 func (b *bench) modes() (c comparison) {
-	for _, way := range []kind{unary, streamed} {
+	for _, way := range ways() {
 		other := *b
 		other.sharded = true
-		k := way
-		k.name, k.on = way.name+", sharded", &other
-		c.kinds = append(c.kinds, way, k)
+		c.add(way, way.name, b)
+		c.add(way, way.name+", sharded", &other)
 		c.bases = append(c.bases, way.name)
 	}
 	return c
@@ -89,10 +116,9 @@ func (b *bench) grown(ctx context.Context, events int) (c comparison, old *bench
 		}
 	}
 	_, err = b.pool.Exec(ctx, `CHECKPOINT`)
-	for _, way := range []kind{unary, streamed} {
-		k := way
-		k.name, k.on = way.name+", grown", old
-		c.kinds = append(c.kinds, way, k)
+	for _, way := range ways() {
+		c.add(way, way.name, b)
+		c.add(way, way.name+", grown", old)
 		c.bases = append(c.bases, way.name)
 	}
 	return c, old, err

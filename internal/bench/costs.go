@@ -39,10 +39,9 @@ func (b *bench) costs(ctx context.Context, out io.Writer) error {
 	c := capacity.Costs{}
 	one := *b
 	one.sharded = true
+	streamed := ways()[1]
 	for way, on := range map[*capacity.Move]*bench{&c.Move: b, &c.ShardedMove: &one} {
-		k := streamed
-		k.on = on
-		r, err := b.measure(ctx, k, costMatches)
+		r, err := on.measure(ctx, streamed, costMatches)
 		if err != nil {
 			return err
 		}

@@ -116,7 +116,7 @@ func (b *bench) compare(ctx context.Context, c comparison, sizes []int, rounds i
 		for _, kind := range c.kinds {
 			for _, matches := range sizes {
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, rounds, kind.name, matches)
-				r, err := b.measure(ctx, kind, matches)
+				r, err := c.of(kind, b).measure(ctx, kind, matches)
 				if err != nil {
 					return fmt.Errorf("%s with %d matches: %w", kind.name, matches, err)
 				}

@@ -20,8 +20,6 @@ type kind struct {
 	run  func(b *bench, ctx context.Context, matches int) (played, error)
 	// states is the table whose row each move rewrites.
 	states string
-	// on is where it plays, nil for the first database and the settings of old.
-	on *bench
 }
 
 // played is the latency of each move, and what playing them took: not the
@@ -34,17 +32,12 @@ type played struct {
 }
 
 var kinds = []kind{
-	{name: "pgbench, one statement", run: (*bench).pgbench, states: "bare.match_states"},
-	{name: "gRPC, textbook transaction", run: (*bench).textbook, states: "bare.match_states"},
-	{name: "gRPC, one statement", run: (*bench).statement, states: "bare.match_states"},
-	unary, streamed,
+	{"pgbench, one statement", (*bench).pgbench, "bare.match_states"},
+	{"gRPC, textbook transaction", (*bench).textbook, "bare.match_states"},
+	{"gRPC, one statement", (*bench).statement, "bare.match_states"},
+	{"referee, unary", (*bench).refereeUnary, "public.match_states"},
+	{"referee, stream", (*bench).refereeStream, "public.match_states"},
 }
-
-// The ways to play on a replica.
-var (
-	unary    = kind{name: "referee, unary", run: (*bench).refereeUnary, states: "public.match_states"}
-	streamed = kind{name: "referee, stream", run: (*bench).refereeStream, states: "public.match_states"}
-)
 
 // bench is one Postgres and what plays on it.
 type bench struct {
@@ -97,9 +90,6 @@ type result struct {
 }
 
 func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error) {
-	if k.on != nil {
-		b = k.on
-	}
 	before, err := b.read(ctx, k.states)
 	if err != nil {
 		return result{}, err

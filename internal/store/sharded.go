@@ -41,6 +41,15 @@ WITH early AS MATERIALIZED (
 UPDATE match_states s SET wake_at = s.deadline FROM early WHERE s.match_id = $1 AND early.match_id = $1`
 )
 
+// planCacheMode is how statements are planned. A coordinator finds the node of a
+// match as it plans, by its id.
+func planCacheMode(c Config) string {
+	if c.Sharded {
+		return "auto"
+	}
+	return "force_generic_plan"
+}
+
 // shardedWriters returns how many statements of a group may be under way at once
 // where a pool has so many connections: half of them for moves, a quarter for
 // endings.

@@ -80,28 +80,25 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction),
 		// Each statement is written to go by keys whatever its parameters are. Planning
 		// the first five of each on each connection costs as much as hundreds of moves.
-		"plan_cache_mode": "force_generic_plan",
+		"plan_cache_mode": planCacheMode(c),
 		// Where the planner knows nothing of a table yet it takes a statement of a few
 		// rows for a long one, and compiling it takes a thousand times as long.
 		"jit": "off",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	if c.Sharded {
-		// A coordinator finds the node of a match at planning, by its id.
-		config.ConnConfig.RuntimeParams["plan_cache_mode"] = "auto"
-	}
 	replicated(&config.ConnConfig.Config, c.ReadOnly)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, wrap("open the pool", err)
 	}
-	s := &Store{pool: pool, clock: NewClock(), sharded: c.Sharded,
+	s := &Store{pool: pool, clock: NewClock(),
 		rulesets: newCache[[32]byte, *referee.Rules](), principals: newCache[string, int32]()}
 	if err := s.sample(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
+	s.sharded = c.Sharded
 	moves, endings := groupWriters, groupWriters
 	if c.Sharded {
 		moves, endings = shardedWriters(c.MaxConns)
