@@ -118,6 +118,22 @@ bench: postgres ## measure the referee against bare Postgres (docs/benchmarks.md
 	go build -o bin/bench ./internal/bench
 	bin/bench
 
+.PHONY: bench-growth
+bench-growth: postgres ## measure moves with ten million events of ended games beside, and without
+	go build -o bin/bench ./internal/bench
+	bin/bench -history-events 10000000 -rounds 5 -matches 32,256
+
+.PHONY: bench-costs
+bench-costs: postgres ## measure what docs/capacity.md is computed from
+	go build -o bin/bench ./internal/bench
+	bin/bench -costs > internal/capacity/testdata/costs.json
+	go test ./internal/capacity -update
+
+.PHONY: soak-moves
+soak-moves: postgres ## play a million moves on a thousand matches and watch the table of states
+	go build -o bin/bench ./internal/bench
+	bin/bench -soak-moves 1000000
+
 # Two databases, of a million games and of a tenth: about 8 GB of disk.
 .PHONY: bench-history
 bench-history: postgres ## measure the queries of a history of ten million events (docs/history-benchmarks.md)

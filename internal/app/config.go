@@ -30,6 +30,8 @@ type Config struct {
 	DatabaseURL string
 	// MaxConns is the size of the connection pool.
 	MaxConns int
+	// Sharded says that the database's tables are distributed by match: docs/sharding.md.
+	Sharded bool
 	// KeyFile names a file with the keyring that seals secrets at rest.
 	KeyFile string
 	// Keys is the keyring itself, for platforms that hand secrets over in the
@@ -102,6 +104,7 @@ func ParseConfig(command string, arguments []string, getenv func(string) string,
 	flags.BoolVar(&c.Console, "console", false, "serve the audit console on the HTTP port, under /console/")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "postgres:// `URL` of the database; the environment keeps its password out of sight")
 	flags.IntVar(&c.MaxConns, "max-conns", 16, fmt.Sprintf("connections to the database, `number` from %d to %d", minConns, maxConns))
+	flags.BoolVar(&c.Sharded, "sharded", false, "the database's tables are distributed over nodes by match, so that each change goes as a call for one (docs/sharding.md)")
 	flags.StringVar(&c.KeyFile, "key-file", "", "`file` of the keys that seal secrets at rest, unless "+keysVariable+" holds them")
 	flags.StringVar(&c.LogKeyFile, "log-key-file", "", "`file` of the key that signs the log of finished games; "+logKeyHelp)
 	flags.StringVar(&c.LogOtherKeys, "log-other-keys", "", "public `keys` that the log has had before or is about to have, with spaces between; VerifyGame takes checkpoints by them too")
@@ -214,9 +217,9 @@ func validDatabaseURL(text string) bool {
 
 // String returns the settings with every secret taken out.
 func (c Config) String() string {
-	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
+	return fmt.Sprintf("listen=%s http_listen=%s console=%t database_url=%s max_conns=%d sharded=%t key_file=%s keys=%s log_key_file=%s log_other_keys=%q token_file=%s "+
 		"jwks_file=%s jwt_issuer=%s jwt_audience=%s tls_cert_file=%s tls_key_file=%s tls_client_ca_file=%s platform_rate=%d reflection=%t log_level=%s drain_timeout=%s",
-		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
+		c.Listen, c.HTTPListen, c.Console, redactURL(c.DatabaseURL), c.MaxConns, c.Sharded, c.KeyFile, redact(c.Keys), c.LogKeyFile, c.LogOtherKeys, c.TokenFile,
 		c.JWKSFile, c.JWTIssuer, c.JWTAudience, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.PlatformRate, c.Reflection, c.LogLevel, c.DrainTimeout)
 }
 

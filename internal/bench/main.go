@@ -43,6 +43,12 @@ func run(ctx context.Context) (err error) {
 	list := flag.String("matches", "1,8,32,64,256", "numbers of concurrent matches")
 	only := flag.String("only", "", "measure only the kinds that contain this")
 	fillfactor := flag.Int("fillfactor", 70, "that of match_states")
+	pools := flag.String("pools", "", "compare these sizes of a replica's pool with the first, such as 16,4,8,32")
+	modes := flag.Bool("sharded", false, "compare the sharded mode with the ordinary one")
+	events := flag.Int("history-events", 0, "compare a database with so many events of ended games with one without")
+	soakMoves := flag.Int64("soak-moves", 0, "play so many moves and watch the table of states")
+	soakMatches := flag.Int("soak-matches", 1000, "at how many matches at a time")
+	costs := flag.Bool("costs", false, "measure what docs/capacity.md is computed from, and write it as JSON")
 	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
 	flag.Parse()
 	// A replica sets its process's collector, in which here players and the bare
@@ -58,7 +64,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop(), os.RemoveAll(server.DataDir())) }()
-	b := &bench{url: server.URL("postgres"), length: *length}
+	b := &bench{url: server.URL("postgres"), urlOf: server.URL, length: *length, maxConns: 16}
 	if b.postmaster, err = postmasterOf(server.DataDir()); err != nil {
 		return err
 	}
@@ -77,15 +83,40 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopProfile()
+	c := whole
+	switch {
+	case *soakMoves > 0:
+		all, err := b.soak(ctx, *soakMatches, b.soakPhases(*soakMoves))
+		soakReport(os.Stdout, *soakMatches, all)
+		return err
+	case *costs:
+		return b.costs(ctx, os.Stdout)
+	case *pools != "":
+		poolSizes, err := numbers(*pools)
+		if err != nil {
+			return err
+		}
+		c = b.pools(poolSizes)
+	case *modes:
+		c = b.modes()
+	case *events > 0:
+		var old *bench
+		if c, old, err = b.grown(ctx, *events); err != nil {
+			return err
+		}
+		defer old.close()
+	}
+	return b.compare(ctx, c.only(*only), sizes, *rounds)
+}
+
+// compare measures all kinds in turns and reports.
+func (b *bench) compare(ctx context.Context, c comparison, sizes []int, rounds int) error {
 	all := results{}
-	for round := range *rounds {
-		for _, kind := range kinds {
-			if !strings.Contains(kind.name, *only) {
-				continue
-			}
+	for round := range rounds {
+		for _, kind := range c.kinds {
 			for _, matches := range sizes {
-				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, *rounds, kind.name, matches)
-				r, err := b.measure(ctx, kind, matches)
+				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, rounds, kind.name, matches)
+				r, err := c.of(kind, b).measure(ctx, kind, matches)
 				if err != nil {
 					return fmt.Errorf("%s with %d matches: %w", kind.name, matches, err)
 				}
@@ -93,14 +124,14 @@ func run(ctx context.Context) (err error) {
 			}
 		}
 	}
-	return b.report(ctx, os.Stdout, all, sizes, *rounds)
+	return b.report(ctx, os.Stdout, c, all, sizes, rounds)
 }
 
 func numbers(list string) (sizes []int, err error) {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 1000 {
-			return nil, fmt.Errorf("-matches: %q is not a number from 1 to 1000", text)
+			return nil, fmt.Errorf("%q is not a number from 1 to 1000", text)
 		}
 		sizes = append(sizes, n)
 	}

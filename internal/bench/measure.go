@@ -42,10 +42,13 @@ var kinds = append([]kind{
 // bench is one Postgres and what plays on it.
 type bench struct {
 	url        string
+	urlOf      func(database string) string
 	postmaster string // process id
 	length     time.Duration
 	// The referee's keys, of every replica on this Postgres.
 	keys, logKey string
+	maxConns     int           // of a replica
+	sharded      bool          // its mode
 	pool         *pgxpool.Pool // of the bare server and of the readings
 }
 
@@ -54,15 +57,20 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if b.logKey, err = tlog.NewKey("bench.example/log"); err != nil {
 		return err
 	}
+	if err := b.connect(ctx); err != nil {
+		return err
+	}
+	_, err = b.pool.Exec(ctx, bareSchema)
+	return err
+}
+
+func (b *bench) connect(ctx context.Context) error {
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		return err
 	}
 	config.MaxConns = 32
-	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return err
-	}
-	_, err = b.pool.Exec(ctx, bareSchema)
+	b.pool, err = pgxpool.NewWithConfig(ctx, config)
 	return err
 }
 

@@ -79,7 +79,7 @@ func (b *bench) referee(ctx context.Context, matches int,
 	}
 	defer func() { _ = log.Close() }()
 	replica, err := app.Start(ctx, app.Config{
-		Listen: "127.0.0.1:0", DatabaseURL: b.url, MaxConns: 16, Keys: b.keys, LogKeyFile: logKey,
+		Listen: "127.0.0.1:0", DatabaseURL: b.url, MaxConns: b.maxConns, Sharded: b.sharded, Keys: b.keys, LogKeyFile: logKey,
 		TokenFile: tokens, DrainTimeout: 10 * time.Second,
 	}, slog.New(slog.NewJSONHandler(log, nil)))
 	if err != nil {

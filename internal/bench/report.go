@@ -58,7 +58,7 @@ func sorted[T int64 | float64 | time.Duration](all []result, value func(result) 
 func perSecond(r result) float64 { return r.perSecond }
 
 // report writes Markdown.
-func (b *bench) report(ctx context.Context, out io.Writer, all results, sizes []int, rounds int) error {
+func (b *bench) report(ctx context.Context, out io.Writer, c comparison, all results, sizes []int, rounds int) error {
 	var version string
 	if err := b.pool.QueryRow(ctx, `SELECT current_setting('server_version')`).Scan(&version); err != nil {
 		return err
@@ -66,18 +66,23 @@ func (b *bench) report(ctx context.Context, out io.Writer, all results, sizes []
 	fmt.Fprintf(out, "%s; %d CPUs; %s; Postgres %s, fsync on; load average before the report %s\n\n",
 		cpuName(), runtime.NumCPU(), runtime.Version(), version, loadAverage())
 	fmt.Fprintf(out, "Medians of %d rounds of %v, in turns; in brackets the slowest and the fastest round.\n\n", rounds, b.length)
-	fmt.Fprintln(out, "| matches | kind | moves/s | of pgbench | of textbook | p50 ms | p99 ms | CPU µs/move, ours + Postgres | allocated kB/move | WAL bytes/move | table bytes/move | commits/s | HOT % | states kB |")
-	fmt.Fprintln(out, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	heads := []string{"matches", "kind", "moves/s"}
+	for _, base := range c.bases {
+		heads = append(heads, "of "+base)
+	}
+	heads = append(heads, "p50 ms", "p99 ms", "CPU µs/move, ours + Postgres", "allocated kB/move", "WAL bytes/move", "table bytes/move",
+		"commits/s", "HOT %", "states kB")
+	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)))
 	for _, matches := range sizes {
-		for _, kind := range kinds {
+		for _, kind := range c.kinds {
 			measured := all[kind.name][matches]
 			if len(measured) == 0 {
 				continue
 			}
 			slowest, fastest := spread(measured, perSecond)
-			fmt.Fprintf(out, "| %d | %s | %.0f (%.0f to %.0f) | %s | %s | %.2f | %.2f | %d + %d | %.1f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
+			fmt.Fprintf(out, "| %d | %s | %.0f (%.0f to %.0f) | %s%.2f | %.2f | %d + %d | %.1f | %.0f | %.0f | %.0f | %.1f | %.0f |\n",
 				matches, kind.name, median(measured, perSecond), slowest, fastest,
-				all.ratio(kind.name, kinds[0].name, matches), all.ratio(kind.name, kinds[1].name, matches),
+				all.shares(kind.name, c.bases, matches),
 				milliseconds(median(measured, func(r result) time.Duration { return r.p50 })),
 				milliseconds(median(measured, func(r result) time.Duration { return r.p99 })),
 				median(measured, func(r result) time.Duration { return r.cpu.ours }).Microseconds(),
@@ -91,6 +96,14 @@ func (b *bench) report(ctx context.Context, out io.Writer, all results, sizes []
 		}
 	}
 	return nil
+}
+
+// shares are the cells of a kind's ratios.
+func (r results) shares(kind string, bases []string, matches int) (cells string) {
+	for _, base := range bases {
+		cells += r.ratio(kind, base, matches) + " | "
+	}
+	return cells
 }
 
 // ratio is the median over the rounds of one kind's moves to another's in the

@@ -2,11 +2,15 @@ package history
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"referee.example/internal/deal"
+	"referee.example/internal/referee"
 )
 
 // copier copies played matches in SQL, a statement a table.
@@ -161,6 +165,9 @@ func (c *copier) copies(matches []played) error {
 			return err
 		}
 	}
+	if err := c.seal(); err != nil {
+		return fmt.Errorf("sealing the newest games: %w", err)
+	}
 	// What autovacuum does in production: index-only scans need it.
 	return c.exec(`VACUUM (ANALYZE) matches, participants, pairs, ended_games, games, match_states, settlements,
 		settlement_lines, external_refs, events`)
@@ -229,6 +236,39 @@ WHERE i.indexrelid = $1::text::regclass`, name).Scan(&table, &key, &definition)
 		resume = append(resume, definition)
 	}
 	return resume, nil
+}
+
+// seal seals the seeds of the newest games anew, which a replica opens when it
+// starts. The copies have those of the games that were played, which open for them
+// alone.
+func (c *copier) seal() error {
+	keys, err := deal.ParseKeyring(Key())
+	if err != nil {
+		return err
+	}
+	rows, err := c.conn.Query(c.ctx, `SELECT match_id, game FROM games ORDER BY match_id DESC, game DESC LIMIT 1000`)
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	var match [16]byte
+	var game int
+	_, err = pgx.ForEachRow(rows, []any{&match, &game}, func() error {
+		var seed deal.Seed
+		var nonce [12]byte
+		for _, random := range [][]byte{seed[:], nonce[:]} {
+			if _, err := rand.Read(random); err != nil {
+				return err
+			}
+		}
+		sealed := referee.SealSeed(keys, deal.Context{MatchID: match, Game: uint16(game)}, seed, nonce)
+		batch.Queue(`UPDATE games SET sealed_seed = $3 WHERE match_id = $1 AND game = $2`, pgtype.UUID{Bytes: match, Valid: true}, game, sealed)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.conn.SendBatch(c.ctx, batch).Close()
 }
 
 func (c *copier) fill(table string) error {

@@ -59,9 +59,15 @@ type table struct {
 	events []referee.Event
 }
 
+// Key is the line of a keyring by which the deals of a generated history open. It
+// is no secret.
+func Key() string {
+	return "history:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize))
+}
+
 // newTable seeds everything that a match rolls.
 func newTable(s *store.Store, seed uint64, at clock.Time) (*table, error) {
-	keys, err := deal.ParseKeyring("history:" + base64.StdEncoding.EncodeToString(make([]byte, deal.KeySize)))
+	keys, err := deal.ParseKeyring(Key())
 	if err != nil {
 		return nil, err
 	}

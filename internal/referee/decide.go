@@ -368,9 +368,14 @@ func (d *decision) commit(c deal.Context) (commitment [32]byte, sealed []byte) {
 	}
 	commitment = c.Commit(d.env.Dice.Seed)
 	if d.committed == nil {
-		sealed = d.env.Keys.Seal(c, sealPurpose, d.env.Dice.Seed[:], d.env.Dice.Nonce)
+		sealed = SealSeed(d.env.Keys, c, d.env.Dice.Seed, d.env.Dice.Nonce)
 	}
 	return commitment, sealed
+}
+
+// SealSeed seals a game's seed, as OpenSeed opens it. A nonce is used once.
+func SealSeed(keys deal.Keyring, c deal.Context, seed deal.Seed, nonce [12]byte) []byte {
+	return keys.Seal(c, sealPurpose, seed[:], nonce)
 }
 
 // OpenSeed unseals a game's seed. Its errors name the key, never the seed.

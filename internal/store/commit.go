@@ -140,7 +140,11 @@ func (r *row) arguments(events []referee.Event) []any {
 func (s *Store) commitAll(ctx context.Context, c referee.Change, further *further) error {
 	row := newRow(c)
 	batch := &pgx.Batch{}
-	batch.Queue(sqlCommitFirst, row.arguments(c.Events)...)
+	if s.sharded {
+		batch.QueuedQueries = append(batch.QueuedQueries, commitMove(&row, c.Events, false, true))
+	} else {
+		batch.Queue(sqlCommitFirst, row.arguments(c.Events)...)
+	}
 	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	err := s.send(ctx, "commit", batch)
 	if err == nil {

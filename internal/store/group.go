@@ -76,8 +76,10 @@ var errClosed = fmt.Errorf("commit: the store is closed: %w", referee.ErrUnavail
 
 // group is the queue of changes and what commits them.
 type group struct {
-	pool   *pgxpool.Pool
-	recent *recent
+	pool    *pgxpool.Pool
+	recent  *recent
+	writers int
+	sharded bool // each change goes by itself: see sharded.go
 
 	mu         sync.Mutex
 	come       *sync.Cond // a change has, or the group is closed
@@ -103,10 +105,10 @@ func newPending(ctx context.Context, c referee.Change, ending *ending) *pending 
 }
 
 // newGroup returns a group whose writers run until close.
-func newGroup(pool *pgxpool.Pool, recent *recent) *group {
-	g := &group{pool: pool, recent: recent}
+func newGroup(pool *pgxpool.Pool, recent *recent, writers int, sharded bool) *group {
+	g := &group{pool: pool, recent: recent, writers: writers, sharded: sharded}
 	g.come = sync.NewCond(&g.mu)
-	for range groupWriters {
+	for range writers {
 		g.working.Go(g.write)
 	}
 	return g
@@ -172,10 +174,14 @@ func (g *group) next() []*pending {
 		}
 		g.come.Wait()
 	}
+	most := groupRows
+	if g.sharded {
+		most = share(len(g.waiting), g.writers)
+	}
 	var batch, rest []*pending
 	taken := make(map[referee.ID]bool, len(g.waiting))
 	for _, p := range g.waiting {
-		if taken[p.id] || len(batch) == groupRows {
+		if taken[p.id] || len(batch) == most {
 			rest = append(rest, p)
 			continue
 		}
@@ -198,6 +204,10 @@ func (g *group) send(batch []*pending) {
 		return
 	}
 	groupSize.Record(context.Background(), int64(len(batch)))
+	if g.sharded {
+		g.sendEach(batch)
+		return
+	}
 	verdicts, err := g.commitAtOnce(batch)
 	for _, p := range batch {
 		verdict, judged := verdicts[p.id]
@@ -251,6 +261,10 @@ func (g *group) alone(p *pending) {
 
 // judgedAlone commits one change, waiting for its row.
 func (g *group) judgedAlone(ctx context.Context, p *pending) (verdict int, err error) {
+	if g.sharded {
+		o := g.commitEach(ctx, []*pending{p}, false)[0]
+		return o.verdict, o.err
+	}
 	if p.ending == nil {
 		return g.one(ctx, sqlCommit, p)
 	}

@@ -68,10 +68,11 @@ func (d *desk) alive() {
 // patient sessions outlast whatever a busy machine makes of a test.
 var patient = patience{statement: 2 * time.Minute, lock: 2 * time.Minute, idleInTransaction: 2 * time.Minute}
 
-// open opens one more store on the database, as another replica would.
+// open opens one more store on the database, as another replica would. In tests
+// that run as part of TestSharded it is told that the database is sharded.
 func (d *desk) open(conns int) *Store {
 	d.t.Helper()
-	s, err := open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns}, patient)
+	s, err := open(d.t.Context(), Config{URL: d.db.URL, MaxConns: conns, Sharded: sharded(d.t)}, patient)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -44,6 +44,9 @@ type Config struct {
 	// ReadOnly also takes a standby, or a primary whose commits wait for one. Then
 	// only what reads is called.
 	ReadOnly bool
+	// Sharded says that the database's tables are distributed over several nodes by
+	// match_id, so that each change goes as a call for one match: docs/sharding.md.
+	Sharded bool
 }
 
 // Store is the referee's Postgres.
@@ -55,6 +58,7 @@ type Store struct {
 	recent     recent
 	group      *group // of ordinary changes
 	endings    *group
+	sharded    bool
 }
 
 // Open connects to the database and takes first samples of its time. The caller
@@ -83,7 +87,7 @@ func open(ctx context.Context, c Config, p patience) (*Store, error) {
 		"idle_in_transaction_session_timeout": milliseconds(p.idleInTransaction),
 		// Each statement is written to go by keys whatever its parameters are. Planning
 		// the first five of each on each connection costs as much as hundreds of moves.
-		"plan_cache_mode": "force_generic_plan",
+		"plan_cache_mode": planCacheMode(c),
 		// Where the planner knows nothing of a table yet it takes a statement of a few
 		// rows for a long one, and compiling it takes a thousand times as long.
 		"jit": "off",
@@ -101,7 +105,13 @@ func open(ctx context.Context, c Config, p patience) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s.group, s.endings = newGroup(pool, &s.recent), newGroup(pool, &s.recent)
+	s.sharded = c.Sharded
+	moves, endings := groupWriters, groupWriters
+	if c.Sharded {
+		moves, endings = shardedWriters(c.MaxConns)
+	}
+	s.group = newGroup(pool, &s.recent, moves, c.Sharded)
+	s.endings = newGroup(pool, &s.recent, endings, c.Sharded)
 	return s, nil
 }
 

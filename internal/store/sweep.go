@@ -34,8 +34,8 @@ ORDER BY deadline, match_id LIMIT $1`
 // of those, at most limit, that a move has given a later deadline. It judges
 // nothing and hinders nobody: any number of replicas may call it at once.
 func (s *Store) Due(ctx context.Context, limit int) ([]referee.ID, error) {
-	if _, err := s.pool.Exec(ctx, sqlPutOff, limit); err != nil {
-		return nil, wrap("put wake-ups off", err)
+	if err := s.putOff(ctx, limit); err != nil {
+		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, sqlDue, limit)
 	if err != nil {
@@ -47,4 +47,12 @@ func (s *Store) Due(ctx context.Context, limit int) ([]referee.ID, error) {
 		return raw, err
 	})
 	return ids, wrap("find expired turns", err)
+}
+
+func (s *Store) putOff(ctx context.Context, limit int) error {
+	if s.sharded {
+		return s.putOffEach(ctx, limit)
+	}
+	_, err := s.pool.Exec(ctx, sqlPutOff, limit)
+	return wrap("put wake-ups off", err)
 }
