@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"referee.example/internal/clock"
 )
 
@@ -105,18 +107,19 @@ const sqlNow = `SELECT clock_timestamp()`
 
 // sample reads the database's clock.
 func (s *Store) sample(ctx context.Context) error {
-	_, err := s.timed(ctx, "read the database's time", sqlNow)
+	const operation = "read the database's time"
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return wrap(operation, err)
+	}
+	defer conn.Release()
+	_, err = s.timed(ctx, conn.Conn(), operation, sqlNow)
 	return err
 }
 
 // timed sends a query that answers with a reading of the database's clock and
 // takes that as a sample.
-func (s *Store) timed(ctx context.Context, operation, query string) (clock.Time, error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return 0, wrap(operation, err)
-	}
-	defer conn.Release()
+func (s *Store) timed(ctx context.Context, conn *pgx.Conn, operation, query string) (clock.Time, error) {
 	var at time.Time
 	sent := s.clock.elapsed() // not before: waiting for a connection is no travel
 	if err := conn.QueryRow(ctx, query).Scan(&at); err != nil {
