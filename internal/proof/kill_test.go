@@ -103,6 +103,7 @@ type slot struct {
 	mutex   sync.Mutex
 	process *exec.Cmd
 	dialled *replica
+	web     string // address of the HTTP port, if there is one
 	logs    sync.WaitGroup
 }
 
@@ -110,7 +111,7 @@ type slot struct {
 func (s *slot) launch() error {
 	process := exec.CommandContext(s.h.ctx, s.binary, "serve")
 	c := s.h.config
-	process.Env = append(os.Environ(), "REFEREE_LISTEN="+c.Listen, "REFEREE_DATABASE_URL="+c.DatabaseURL,
+	process.Env = append(os.Environ(), "REFEREE_LISTEN="+c.Listen, "REFEREE_HTTP_LISTEN="+c.HTTPListen, "REFEREE_DATABASE_URL="+c.DatabaseURL,
 		"REFEREE_KEYS="+c.Keys, "REFEREE_TOKEN_FILE="+c.TokenFile, "REFEREE_LOG_KEY_FILE="+c.LogKeyFile)
 	log, err := process.StderrPipe()
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *slot) launch() error {
 	defer s.mutex.Unlock()
 	s.process = process
 	lines := bufio.NewReader(log)
-	address, err := listening(lines)
+	address, web, err := listening(lines)
 	if err != nil {
 		return errors.Join(err, process.Process.Kill(), process.Wait())
 	}
@@ -131,22 +132,22 @@ func (s *slot) launch() error {
 	if s.dialled != nil {
 		_ = s.dialled.conn.Close()
 	}
-	s.dialled = s.h.dial(address)
+	s.dialled, s.web = s.h.dial(address), web
 	return nil
 }
 
 // listening reads a replica's log until it says where it listens.
-func listening(log *bufio.Reader) (string, error) {
+func listening(log *bufio.Reader) (address, web string, err error) {
 	var before string
 	for {
 		line, err := log.ReadString('\n')
 		if err != nil {
-			return "", fmt.Errorf("the replica did not start: %s%s", before, line)
+			return "", "", fmt.Errorf("the replica did not start: %s%s", before, line)
 		}
 		before += line
-		var entry struct{ Msg, Address string }
+		var entry struct{ Msg, Address, HTTP string }
 		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "listening" {
-			return entry.Address, nil
+			return entry.Address, entry.HTTP, nil
 		}
 	}
 }

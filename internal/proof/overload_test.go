@@ -184,23 +184,27 @@ func (o *overload) one(t *tally, n int, wait bool) {
 	}
 }
 
-// move offers a draw or takes the offer back: like a ply a change of one game,
-// which any position bears for ever.
+// move makes a change of a game, which waits for the next one afterwards.
 func (o *overload) move(ctx context.Context, r *replica, game *refereev1.Game) error {
-	var change *refereev1.Change
-	var err error
-	if game.DrawOfferedBy == nil {
-		change, err = call(ctx, r, offering(game, 0))
-	} else {
-		seat := uint32(0)
-		change, err = call(ctx, r, &refereev1.WithdrawDrawRequest{MatchId: game.GetMatchId(), Game: game.GetGame(),
-			RequestId: newID(), ExpectedSeq: game.GetNextSeq(), Seat: &seat})
-	}
+	changed, err := offerOrWithdraw(ctx, r, game)
 	switch status.Code(err) {
 	case codes.OK:
-		o.idle <- change.GetGame()
+		o.idle <- changed
 	case codes.ResourceExhausted:
 		o.idle <- game // nothing was tried
 	} // of any other nobody knows: the game is left alone
 	return err
+}
+
+// offerOrWithdraw offers a draw or takes the offer back: like a ply a change of one
+// game, which any position bears for ever.
+func offerOrWithdraw(ctx context.Context, r *replica, game *refereev1.Game) (*refereev1.Game, error) {
+	if game.DrawOfferedBy == nil {
+		change, err := call(ctx, r, offering(game, 0))
+		return change.GetGame(), err
+	}
+	seat := uint32(0)
+	change, err := call(ctx, r, &refereev1.WithdrawDrawRequest{MatchId: game.GetMatchId(), Game: game.GetGame(),
+		RequestId: newID(), ExpectedSeq: game.GetNextSeq(), Seat: &seat})
+	return change.GetGame(), err
 }

@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -29,6 +30,13 @@ import (
 const rapidChecks = "6"
 
 func TestMain(m *testing.M) {
+	if of := os.Getenv(attackVariable); of != "" {
+		if err := attackOnly(of); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if err := flag.Set("rapid.checks", rapidChecks); err != nil {
 		panic(err)
 	}
@@ -100,14 +108,22 @@ type replica struct {
 
 func (h *house) dial(address string) *replica {
 	h.t.Helper()
+	r, err := dial(address)
+	must(h.t, err)
+	h.t.Cleanup(func() { _ = r.conn.Close() })
+	return r
+}
+
+func dial(address string) (*replica, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(64<<20)))
-	must(h.t, err)
-	h.t.Cleanup(func() { _ = conn.Close() })
+	if err != nil {
+		return nil, err
+	}
 	return &replica{
 		match: refereev1.NewMatchServiceClient(conn), rules: refereev1.NewRulesServiceClient(conn),
 		audit: refereev1.NewAuditServiceClient(conn), conn: conn, stop: func() {},
-	}
+	}, nil
 }
 
 // start starts a whole replica, as `referee serve` does.

@@ -21,15 +21,19 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 )
 
-// rollers is how many matches are played through the restarts.
-const rollers = 6
+// rollers is how many matches are played through the restarts by calls, webRollers by
+// calls to the HTTP port, and streamed by streams of actions, each of which is watched.
+const rollers, webRollers, streamed = 6, 2, 2
 
 // TestRollingRestart restarts both replicas, processes of the real binary, one
 // after the other and twice, by SIGTERM and under load. A client with the
 // published service config, and nothing of its own against failures, loses no
-// call, and what it was answered stands in the log once.
+// call, and what it was answered stands in the log once. Streams end with the reason
+// that has them opened again, and go on without a gap. Who calls by HTTP, and sends to
+// the other replica what he got no answer to, loses nothing either.
 func TestRollingRestart(t *testing.T) {
 	h := newHouse(t)
+	h.config.HTTPListen = "127.0.0.1:0"
 	slots := h.processes(2)
 	rules := h.ruleset(slots[0].client(), "7club-standard", untimed)
 	client := h.published(slots)
@@ -38,16 +42,36 @@ func TestRollingRestart(t *testing.T) {
 	for _, s := range slots {
 		answers.calls[s.h.config.Listen] = &atomic.Int64{}
 	}
-	changes := make([]int, rollers)
+	changes := make([]int, rollers+webRollers+streamed)
+	web := &webClient{}
+	for _, s := range slots {
+		web.bases = append(web.bases, "http://"+s.h.config.HTTPListen)
+	}
+	t.Cleanup(web.http.CloseIdleConnections)
+	streams := make([]*streamer, streamed)
 	going, stop := context.WithCancel(h.ctx)
 	defer stop()
-	together(t, rollers+1, func(i int) (err error) {
+	together(t, len(changes)+1, func(i int) (err error) {
 		defer func() {
 			if err != nil {
 				stop()
 			}
 		}()
-		if i == rollers {
+		dice := rand.New(rand.NewPCG(2, uint64(i)))
+		switch {
+		case i < rollers:
+			changes[i], err = roll(as(going, "east"), client, rules, answers, dice, &restarted)
+			return err
+		case i < rollers+webRollers:
+			changes[i], err = roll(as(going, "east"), &replica{match: refereev1.NewMatchServiceClient(web)}, rules, answers, dice, &restarted)
+			return err
+		case i < len(changes):
+			s := &streamer{client: client, rules: rules, dice: dice}
+			streams[i-rollers-webRollers] = s
+			err = s.play(as(going, "east"), &restarted)
+			changes[i] = s.changes
+			return err
+		default:
 			defer restarted.Store(true)
 			for range 2 {
 				for _, s := range slots {
@@ -58,9 +82,10 @@ func TestRollingRestart(t *testing.T) {
 			}
 			return nil
 		}
-		changes[i], err = roll(as(going, "east"), client, rules, answers, rand.New(rand.NewPCG(2, uint64(i))), &restarted)
-		return err
 	})
+	if t.Failed() {
+		return
+	}
 	total := 0
 	for _, n := range changes {
 		total += n
@@ -72,6 +97,16 @@ func TestRollingRestart(t *testing.T) {
 	}
 	for address, calls := range answers.calls {
 		t.Logf("%s answered %d calls", address, calls.Load())
+	}
+	t.Logf("the HTTP ports answered %d calls, %d of them by the other replica", web.answered.Load(), web.again.Load())
+	for _, s := range streams {
+		t.Logf("%d matches on streams of actions: %d of these were drained, and %d watches", len(s.seen), s.drained, s.unwatched)
+		if s.drained < 2 || s.unwatched < 2 {
+			t.Error("each restart must have ended streams: nothing is proved of them")
+		}
+		for _, w := range s.seen {
+			h.compare(slots[0].client(), w, "a watcher")
+		}
 	}
 	h.consistent()
 }
@@ -85,7 +120,7 @@ func (h *house) processes(n int) []*slot {
 		own := *h
 		slots[i] = &slot{h: &own, binary: binary}
 		must(h.t, slots[i].launch())
-		own.config.Listen = slots[i].client().conn.Target()
+		own.config.Listen, own.config.HTTPListen = slots[i].client().conn.Target(), slots[i].web
 		h.t.Cleanup(slots[i].end)
 	}
 	return slots
@@ -157,7 +192,9 @@ func roll(ctx context.Context, r *replica, rules *refereev1.Ruleset, answers *an
 		}
 		changes++
 		game = change.GetGame()
-		answers.calls[from.Addr.String()].Add(1)
+		if from.Addr != nil { // of the HTTP port nobody knows
+			answers.calls[from.Addr.String()].Add(1)
+		}
 		return nil
 	}
 	for !enough.Load() {

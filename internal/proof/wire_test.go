@@ -63,14 +63,28 @@ var hostiles = []struct {
 	{"many streams, left open", (*attacker).streams},
 }
 
+// target is what hostile calls are made to.
+type target struct {
+	Address string
+	Match   string // that goes on
+	Ply     []byte // a request of PlayAction, which was answered
+}
+
+// target is the scene's replica and match.
+func (s *scene) target() target {
+	s.t.Helper()
+	ply, err := proto.Marshal(s.ply)
+	must(s.t, err)
+	return target{Address: s.r.conn.Target(), Match: s.game.GetMatchId(), Ply: ply}
+}
+
 // attacker makes hostile calls.
 type attacker struct {
-	*scene
+	target
+	ctx     context.Context
 	conn    *replica // its own
-	address string
 	dice    *rand.Rand
 	methods []string
-	good    []byte // a request of PlayAction
 }
 
 // TestHostileWire makes malformed and hostile calls of every kind, by a fixed
@@ -79,7 +93,7 @@ type attacker struct {
 func TestHostileWire(t *testing.T) {
 	s := newScene(t)
 	before := s.everything()
-	neighbour := s.dial(s.r.conn.Target())
+	at, neighbour := s.target(), s.dial(s.r.conn.Target())
 	quiet, err := s.neighbour(neighbour, func(n int) bool { return n < 200 })
 	must(t, err)
 	runtime.GC()
@@ -106,7 +120,7 @@ func TestHostileWire(t *testing.T) {
 				attacking.Store(false)
 			}
 		}()
-		accepted[i], err = s.attack(i)
+		accepted[i], err = at.attack(s.ctx, i)
 		return err
 	})
 	for _, by := range accepted {
@@ -135,21 +149,19 @@ func TestHostileWire(t *testing.T) {
 
 // attack makes one attacker's share of the calls and counts those that were
 // accepted by kind.
-func (s *scene) attack(i int) (map[string]int, error) {
-	a := &attacker{scene: s, address: s.r.conn.Target(), dice: rand.New(rand.NewPCG(*hostileSeed, uint64(i)))}
-	a.conn = s.dial(a.address)
+func (at target) attack(ctx context.Context, i int) (map[string]int, error) {
+	a := &attacker{target: at, ctx: ctx, dice: rand.New(rand.NewPCG(*hostileSeed, uint64(i)))}
+	var err error
+	if a.conn, err = dial(at.Address); err != nil {
+		return nil, err
+	}
 	defer func() { _ = a.conn.conn.Close() }()
-	for name, service := range a.services() {
+	for name, service := range services() {
 		for _, method := range service {
 			a.methods = append(a.methods, "/"+name+"/"+method)
 		}
 	}
 	slices.Sort(a.methods)
-	good, err := proto.Marshal(s.ply)
-	if err != nil {
-		return nil, err
-	}
-	a.good = good
 	accepted := map[string]int{}
 	for n := i; n < *hostileCalls; n += attackers {
 		kind := hostiles[a.dice.IntN(len(hostiles))]
@@ -163,7 +175,7 @@ func (s *scene) attack(i int) (map[string]int, error) {
 }
 
 // services are the methods of the contract.
-func (a *attacker) services() map[string][]string {
+func services() map[string][]string {
 	out := map[string][]string{}
 	services := refereev1.File_referee_v1_match_service_proto.Services()
 	for i := range services.Len() {
@@ -221,7 +233,7 @@ func (a *attacker) bytes(most int) []byte {
 // raw sends bytes to the port, reads what comes and hangs up. What the server
 // made of them shows in that it lives.
 func (a *attacker) raw(content []byte) error {
-	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(a.ctx, "tcp", a.address)
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(a.ctx, "tcp", a.Address)
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
 	}
@@ -284,25 +296,25 @@ func (a *attacker) invoke(ctx context.Context, method string, message []byte) er
 }
 
 func (a *attacker) play(message []byte) error {
-	return a.invoke(a.as("east"), refereev1.MatchService_PlayAction_FullMethodName, message)
+	return a.invoke(as(a.ctx, "east"), refereev1.MatchService_PlayAction_FullMethodName, message)
 }
 
 func (a *attacker) randomMessage() error {
-	return a.invoke(a.as("east"), a.methods[a.dice.IntN(len(a.methods))], a.bytes(2048))
+	return a.invoke(as(a.ctx, "east"), a.methods[a.dice.IntN(len(a.methods))], a.bytes(2048))
 }
 
 // spoilt turns bits of a good request over; its match is another's, so that what
 // is sound by chance is refused all the same.
 func (a *attacker) spoilt() error {
-	message := slices.Clone(a.good)
+	message := slices.Clone(a.Ply)
 	for range 1 + a.dice.IntN(4) {
 		message[a.dice.IntN(len(message))] ^= 1 << a.dice.IntN(8)
 	}
-	return a.invoke(a.as("west"), refereev1.MatchService_PlayAction_FullMethodName, message[:1+a.dice.IntN(len(message))])
+	return a.invoke(as(a.ctx, "west"), refereev1.MatchService_PlayAction_FullMethodName, message[:1+a.dice.IntN(len(message))])
 }
 
 func (a *attacker) negativeLength() error {
-	message := protowire.AppendTag(slices.Clone(a.good), protowire.Number(1+a.dice.IntN(9)), protowire.BytesType)
+	message := protowire.AppendTag(slices.Clone(a.Ply), protowire.Number(1+a.dice.IntN(9)), protowire.BytesType)
 	return a.play(protowire.AppendVarint(message, uint64(1)<<63+a.dice.Uint64N(1<<62)))
 }
 
@@ -325,7 +337,7 @@ func (a *attacker) deep() error {
 }
 
 func (a *attacker) longHeaders() error {
-	ctx := metadata.AppendToOutgoingContext(a.as("east"), "x-long", strings.Repeat("h", 17<<10+a.dice.IntN(64<<10)))
+	ctx := metadata.AppendToOutgoingContext(as(a.ctx, "east"), "x-long", strings.Repeat("h", 17<<10+a.dice.IntN(64<<10)))
 	err := a.invoke(ctx, refereev1.MatchService_GetGame_FullMethodName, nil)
 	if err != nil && strings.Contains(err.Error(), "header list size to send violates") {
 		return status.Error(codes.Unknown, "the client keeps to the limit that the server told it")
@@ -334,7 +346,7 @@ func (a *attacker) longHeaders() error {
 }
 
 func (a *attacker) noMethod() error {
-	return a.invoke(a.as("east"), fmt.Sprintf("/referee.v%d.MatchService/Get%d", a.dice.IntN(3), a.dice.IntN(100)), a.good)
+	return a.invoke(as(a.ctx, "east"), fmt.Sprintf("/referee.v%d.MatchService/Get%d", a.dice.IntN(3), a.dice.IntN(100)), a.Ply)
 }
 
 func (a *attacker) noToken() error {
@@ -342,11 +354,11 @@ func (a *attacker) noToken() error {
 	if a.dice.IntN(2) == 0 {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strconv.FormatUint(a.dice.Uint64(), 36))
 	}
-	return a.invoke(ctx, refereev1.MatchService_PlayAction_FullMethodName, a.good)
+	return a.invoke(ctx, refereev1.MatchService_PlayAction_FullMethodName, a.Ply)
 }
 
 func (a *attacker) halfClosed() error {
-	ctx, cancel := context.WithCancel(a.as("east"))
+	ctx, cancel := context.WithCancel(as(a.ctx, "east"))
 	defer cancel()
 	stream, err := a.conn.match.PlayActions(ctx)
 	if err != nil {
@@ -367,9 +379,9 @@ func (a *attacker) halfClosed() error {
 
 // slowReader asks for a whole log and reads none of it.
 func (a *attacker) slowReader() error {
-	ctx, cancel := context.WithTimeout(a.as("east"), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(as(a.ctx, "east"), 50*time.Millisecond)
 	defer cancel()
-	_, err := a.conn.match.WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: a.game.GetMatchId()})
+	_, err := a.conn.match.WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: a.Match})
 	if err != nil {
 		return err
 	}
@@ -378,12 +390,12 @@ func (a *attacker) slowReader() error {
 }
 
 func (a *attacker) streams() error {
-	ctx, cancel := context.WithCancel(a.as("east"))
+	ctx, cancel := context.WithCancel(as(a.ctx, "east"))
 	defer cancel()
 	var opened sync.WaitGroup
 	for range 50 {
 		opened.Go(func() {
-			if stream, err := a.conn.match.WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: a.game.GetMatchId()}); err == nil {
+			if stream, err := a.conn.match.WatchMatch(ctx, &refereev1.WatchMatchRequest{MatchId: a.Match}); err == nil {
 				_, _ = stream.Recv()
 			}
 		})

@@ -33,7 +33,7 @@ func (c *cluster) until(n *node, query string, arguments ...any) {
 
 // TestTheOldPrimaryAcknowledgesNothing cuts a primary off from its synchronous standby,
 // which is promoted, while a replica is connected to the old one alone. That replica
-// acknowledges nothing any more: neither what waits there, nor what an administrator
+// acknowledges and shows nothing any more: neither what waits there, nor what an administrator
 // makes of it by cancelling the wait, nor what a restart does.
 func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 	c := newCluster(t, true, Options{Seed: 2, Matches: 1, Replicas: 2, Tables: 1})
@@ -75,6 +75,18 @@ func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 	c.promote()
 	change, err = c.insistAt(ctx, right, ply)
 	ok(t, err)
+	// Nor does it show how matches stood: it has not committed for three seconds.
+	list := func() error {
+		_, err := read(ctx, c.access, auditorToken, func(ctx context.Context) (*refereev1.ListMatchesResponse, error) {
+			return c.access.audit[left].ListMatches(ctx, &refereev1.ListMatchesRequest{})
+		})
+		return err
+	}
+	for deadline := time.Now().Add(time.Minute); list() == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("the replica at the old primary still shows how matches stood")
+		}
+	}
 	if change.GetReplayed() {
 		t.Error("the new primary had what nobody acknowledged")
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"referee.example/internal/clock"
 )
 
@@ -115,7 +117,7 @@ const sqlNow = `SELECT clock_timestamp()`
 // and a busy machine may hold up any. After that the heartbeat reads it.
 func (s *Store) firstSamples(ctx context.Context) error {
 	for range mostFirstSamples {
-		if _, err := s.timed(ctx, "read the database's time", sqlNow); err != nil {
+		if err := s.sample(ctx); err != nil {
 			return err
 		}
 		if s.ClockError() <= goodFirstError {
@@ -125,14 +127,21 @@ func (s *Store) firstSamples(ctx context.Context) error {
 	return nil
 }
 
-// timed sends a query that answers with a reading of the database's clock and
-// takes that as a sample.
-func (s *Store) timed(ctx context.Context, operation, query string) (clock.Time, error) {
+// sample reads the database's clock.
+func (s *Store) sample(ctx context.Context) error {
+	const operation = "read the database's time"
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return 0, wrap(operation, err)
+		return wrap(operation, err)
 	}
 	defer conn.Release()
+	_, err = s.timed(ctx, conn.Conn(), operation, sqlNow)
+	return err
+}
+
+// timed sends a query that answers with a reading of the database's clock and
+// takes that as a sample.
+func (s *Store) timed(ctx context.Context, conn *pgx.Conn, operation, query string) (clock.Time, error) {
 	var at time.Time
 	sent := s.clock.elapsed() // not before: waiting for a connection is no travel
 	if err := conn.QueryRow(ctx, query).Scan(&at); err != nil {

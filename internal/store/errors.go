@@ -112,7 +112,7 @@ func unavailable(err error) bool {
 	if errors.As(err, &failed) {
 		return slices.Contains(codesUnavailable, failed.Code) || strings.HasPrefix(failed.Code, classConnection)
 	}
-	if errors.Is(err, errNotReplicated) || errors.Is(err, pgconn.ErrConnClosed) {
+	if errors.Is(err, errNotReplicated) || errors.Is(err, errUnproven) || errors.Is(err, pgconn.ErrConnClosed) {
 		return true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

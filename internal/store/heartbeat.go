@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"referee.example/internal/clock"
 )
@@ -27,7 +28,19 @@ RETURNING beat.now`
 
 // Beat shows that a replica is alive; each replica beats every second. If none
 // has for more than three seconds it records the outage. It returns the
-// database's time, which also keeps Now exact.
+// database's time, which also keeps Now exact, and shows that the database is the
+// one that counts: see fence.go.
 func (s *Store) Beat(ctx context.Context) (clock.Time, error) {
-	return s.timed(ctx, "beat", sqlBeat)
+	const operation = "beat"
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return 0, wrap(operation, err)
+	}
+	defer conn.Release()
+	sent := time.Now()
+	now, err := s.timed(ctx, conn.Conn(), operation, sqlBeat)
+	if err == nil {
+		s.fence.proved(conn.Conn(), sent)
+	}
+	return now, err
 }

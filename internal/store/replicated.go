@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
@@ -45,9 +44,9 @@ func (s *Store) Durable(ctx context.Context) error {
 }
 
 // replicated makes connections by a configuration trust a commit's answer only
-// where it says that the commit is replicated. Those that only read may also be to
-// a standby, or to a primary whose commits wait.
-func replicated(config *pgconn.Config, readOnly bool) {
+// where it says that the commit is replicated, and keep to the fence. Those without
+// one only read, and may also be to a standby, or to a primary whose commits wait.
+func replicated(config *pgconn.Config, f *fence) {
 	config.RuntimeParams["client_min_messages"] = "warning" // or less is heard of them
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		return pgproto3.NewFrontend(&warned{from: r}, w)
@@ -67,11 +66,11 @@ func replicated(config *pgconn.Config, readOnly bool) {
 				return err
 			}
 		}
-		if readOnly {
+		if f == nil {
 			return nil
 		}
-		if _, err := conn.Exec(ctx, sqlBarrier).ReadAll(); err != nil {
-			return fmt.Errorf("no standby takes commits, or this is one: %w", err)
+		if err := f.begin(ctx, conn); err != nil {
+			return err
 		}
 		mayBeCancelled(conn, false)
 		return nil

@@ -45,6 +45,7 @@ func newLonely(t *testing.T) *lonely {
 		t.Fatal(err)
 	}
 	l.desk = newDeskOn(t, &pgtest.DB{URL: server.URL("postgres"), Name: "postgres"})
+	l.fence.within(time.Hour) // these tests look at what waits
 	_, err = l.EnsurePartitions(t.Context())
 	l.must(err)
 	l.connectAdmin()

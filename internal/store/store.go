@@ -52,6 +52,7 @@ type Config struct {
 // Store is the referee's Postgres.
 type Store struct {
 	pool       *pgxpool.Pool
+	fence      *fence // nil of a store that only reads
 	clock      *Clock
 	rulesets   *cache[[32]byte, *referee.Rules]
 	principals *cache[string, int32]
@@ -94,12 +95,17 @@ func open(ctx context.Context, c Config, p patience) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	replicated(&config.ConnConfig.Config, c.ReadOnly)
+	var f *fence
+	if !c.ReadOnly {
+		f = &fence{limit: provenFor}
+		config.PrepareConn = f.admit
+	}
+	replicated(&config.ConnConfig.Config, f)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, wrap("open the pool", err)
 	}
-	s := &Store{pool: pool, clock: NewClock(),
+	s := &Store{pool: pool, fence: f, clock: NewClock(),
 		rulesets: newCache[[32]byte, *referee.Rules](), principals: newCache[string, int32]()}
 	if err := s.firstSamples(ctx); err != nil {
 		pool.Close()
