@@ -46,6 +46,7 @@ type house struct {
 	t      testing.TB
 	app    *app.App
 	url    string // of the HTTP port
+	rows   string // URL of the database, as its owner
 	match  refereev1.MatchServiceClient
 	rules  refereev1.RulesServiceClient
 	audit  refereev1.AuditServiceClient
@@ -80,6 +81,7 @@ func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t, tokens: map[string]string{}, dice: randv2.New(randv2.NewPCG(7, 7)), logged: &lockedBuffer{}}
 	database := pgtest.New(t)
+	h.rows = database.URL
 	must(t, app.Migrate(t.Context(), database.URL))
 	logKey, err := tlog.NewKey("referee.example/log")
 	must(t, err)
