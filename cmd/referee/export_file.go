@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -43,39 +44,64 @@ func openExport(path string, resume bool) (*exportFile, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		e := &exportFile{Writer: bufio.NewWriterSize(file, 1<<20), file: file}
+		e := newExportFile(file)
+		if err := e.alone(); err != nil {
+			return nil, "", errors.Join(err, file.Close())
+		}
 		return e, "", e.keep("")
 	}
-	content, err := os.ReadFile(placeFile(path))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, "", fmt.Errorf("nothing to resume: there is no %s, so %s is whole or no export's", placeFile(path), path)
-	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, "", err
 	}
-	e := &exportFile{}
-	if err := json.Unmarshal(content, &e.place); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", placeFile(path), err)
+	e := newExportFile(file)
+	if err := errors.Join(e.alone(), e.goOn()); err != nil {
+		return nil, "", errors.Join(err, file.Close())
 	}
-	e.file, err = os.OpenFile(path, os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, "", err
-	}
-	info, err := e.file.Stat()
-	switch {
-	case err == nil && info.Size() < e.place.Bytes:
-		err = fmt.Errorf("%s is shorter than the %d bytes that were written", path, e.place.Bytes)
-	case err == nil:
-		err = e.file.Truncate(e.place.Bytes)
-	}
-	if err == nil {
-		_, err = e.file.Seek(e.place.Bytes, 0)
-	}
-	if err != nil {
-		return nil, "", errors.Join(err, e.file.Close())
-	}
-	e.Writer = bufio.NewWriterSize(e.file, 1<<20)
 	return e, e.place.Token, nil
+}
+
+func newExportFile(file *os.File) *exportFile {
+	return &exportFile{Writer: bufio.NewWriterSize(file, 1<<20), file: file}
+}
+
+// alone takes the file for this process until it is closed: of two exports that
+// go on with one file each would write between the other's lines.
+func (e *exportFile) alone() error {
+	err := syscall.Flock(int(e.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("%s is being written to by another export", e.file.Name())
+	}
+	return err
+}
+
+// goOn cuts off what was written after the place that is kept.
+func (e *exportFile) goOn() error {
+	path := e.file.Name()
+	info, err := e.file.Stat()
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(placeFile(path))
+	switch {
+	case errors.Is(err, os.ErrNotExist) && info.Size() == 0:
+		return nil // it broke before the first place was kept
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("nothing to resume: there is no %s, so %s is whole or no export's", placeFile(path), path)
+	case err != nil:
+		return err
+	}
+	if err := json.Unmarshal(content, &e.place); err != nil {
+		return fmt.Errorf("%s: %w", placeFile(path), err)
+	}
+	if info.Size() < e.place.Bytes {
+		return fmt.Errorf("%s is shorter than the %d bytes that were written", path, e.place.Bytes)
+	}
+	if err := e.file.Truncate(e.place.Bytes); err != nil {
+		return err
+	}
+	_, err = e.file.Seek(e.place.Bytes, 0)
+	return err
 }
 
 // wrote says that all before a token has been written.
@@ -118,11 +144,11 @@ func (e *exportFile) broken() string {
 	return fmt.Sprintf("--out %s --resume", e.file.Name())
 }
 
-// done ends a file that is whole.
+// done ends a file that is whole. Nobody else gets it before its place is gone.
 func (e *exportFile) done() error {
-	err := errors.Join(e.Flush(), e.file.Sync(), e.file.Close())
-	if err != nil {
-		return err
+	err := errors.Join(e.Flush(), e.file.Sync())
+	if err == nil {
+		err = os.Remove(placeFile(e.file.Name()))
 	}
-	return os.Remove(placeFile(e.file.Name()))
+	return errors.Join(err, e.file.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -207,6 +208,79 @@ func TestAnExportFileThatWasCutOff(t *testing.T) {
 		if _, _, err := openExport(path, true); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOneExportAFile: who goes on with a file that another export writes to is
+// refused and changes nothing, whether that one is its first or goes on itself.
+func TestOneExportAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "games")
+	refused := func(when string) {
+		t.Helper()
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := openExport(path, true); err == nil || !strings.Contains(err.Error(), "written to by another export") {
+			t.Errorf("%s: %v", when, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: the file had %q and has %q, %v", when, before, after, err)
+		}
+	}
+	write := func(e *exportFile, text, token string) {
+		t.Helper()
+		if _, err := e.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.keep(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, _, err := openExport(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("at its beginning")
+	write(e, "one\n", "1")
+	refused("while it is written first")
+	e.broken()
+	e, _, err = openExport(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(e, "two\n", "2")
+	refused("while it is gone on with")
+	if err := e.done(); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "one\ntwo\n" {
+		t.Errorf("the file has %q, %v", content, err)
+	}
+}
+
+// TestAnExportThatBrokeAtOnce: a file that an export had no time, or no room, to
+// keep a place of is begun anew.
+func TestAnExportThatBrokeAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "games")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, token, err := openExport(path, true)
+	if err != nil || token != "" {
+		t.Fatal(token, err)
+	}
+	if _, err := e.WriteString("one\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.wrote("1"), e.done()); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "one\n" {
+		t.Errorf("the file has %q, %v", content, err)
+	}
+	if _, _, err := openExport(path, true); err == nil || !strings.Contains(err.Error(), "nothing to resume") {
+		t.Errorf("a whole file is gone on with: %v", err)
 	}
 }
 

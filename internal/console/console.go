@@ -10,12 +10,13 @@ package console
 import (
 	"bytes"
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -183,7 +184,19 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, v view, signedIn 
 	if v.status != 0 {
 		w.WriteHeader(v.status)
 	}
-	_, _ = io.Copy(w, &out) // fails only when the viewer is gone
+	_, _ = w.Write(bytes.Map(legible, out.Bytes())) // fails only when the viewer is gone
+}
+
+// legible puts a mark in the place of what would show a page otherwise than it is
+// written: an id with a character that turns the direction of text around would
+// have "wins" read of the other player. Pages hold no such character of their own,
+// and the addresses in them are escaped.
+func legible(r rune) rune {
+	turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	if turns || unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // failures are how refusals are shown.
@@ -217,13 +230,15 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	say := c.pages.words(r)
 	f := failure{Key: "failure.other", Reason: reasonOf(st)}
-	switch code {
-	case http.StatusNotFound:
+	switch {
+	case code == http.StatusNotFound:
 		f.Key = "failure.not_found"
-	case http.StatusForbidden:
+	case code == http.StatusForbidden:
 		f.Key = "failure.forbidden"
-	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
 		f.Key = "failure.unavailable"
+	case f.Reason == refereev1.ErrorReason_ERROR_REASON_LOG_DETACHED.String()[len("ERROR_REASON_"):]:
+		f.Key = "failure.detached"
 	}
 	_, signedIn := c.sessions.token(r)
 	c.show(w, r, view{template: "failure", title: say.T(f.Key), status: code, body: f}, signedIn)
@@ -241,7 +256,10 @@ func reasonOf(st *status.Status) string {
 // errNotFound is a path that names nothing, as of a game called "x".
 var errNotFound = status.Error(codes.NotFound, "")
 
-// inside reports whether a path leads to the console and nowhere else.
-func inside(path string) bool {
-	return strings.HasPrefix(path, root) && !strings.ContainsAny(path, "\\\r\n")
+// inside reports whether an address, a path with its query, leads to the console
+// and nowhere else: browsers follow the dots in it.
+func inside(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.HasPrefix(address, root) && !strings.ContainsAny(address, "\\\r\n") &&
+		strings.HasPrefix(path.Clean(u.Path)+"/", root)
 }

@@ -54,6 +54,23 @@ func (h *house) named(change ...func(*refereev1.Ruleset)) *table {
 	return t
 }
 
+// waiting creates a match of two whose first game has not been started.
+func (h *house) waiting(ruleset string, players ...string) string {
+	h.t.Helper()
+	request := &refereev1.CreateMatchRequest{
+		RequestId: requestID(), PlayerIds: players, Stake: 500, Balances: []int64{50_000, 50_000},
+		Rules: &refereev1.CreateMatchRequest_RulesetId{RulesetId: ruleset},
+	}
+	preset, err := h.rules.GetRuleset(h.as("arcade"), &refereev1.GetRulesetRequest{RulesetId: ruleset})
+	must(h.t, err)
+	if preset.GetRuleset().GetFirstMover() == referee.FirstMoverNamed {
+		request.FirstSeat = new(uint32)
+	}
+	created, err := h.match.CreateMatch(h.as("arcade"), request)
+	must(h.t, err)
+	return created.GetChange().GetMatch().GetMatchId()
+}
+
 func (t *table) resign(seat uint32) {
 	t.t.Helper()
 	resigned, err := t.match.Resign(t.as, &refereev1.ResignRequest{

@@ -363,7 +363,7 @@ func (p *gamePage) seats(position *refereev1.Game, rules *refereev1.ClockRules) 
 		if i < len(clock.GetSeats()) {
 			panel.Clock = clock.GetSeats()[i]
 		}
-		if p.Latest && p.Live && clock.RunningSeat != nil && int(clock.GetRunningSeat()) == i { //nolint:protogetter // absent is not 0
+		if p.Latest && p.Live && clock != nil && clock.RunningSeat != nil && int(clock.GetRunningSeat()) == i { //nolint:protogetter // absent is not 0
 			panel.Running, panel.Deadline = true, clock.GetDeadlineTime()
 			panel.Left = clockTime(max(0, panel.Deadline.AsTime().Sub(p.Now.AsTime())).Microseconds())
 		}

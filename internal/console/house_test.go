@@ -48,6 +48,7 @@ type house struct {
 	t      testing.TB
 	app    *app.App
 	url    string // of the HTTP port
+	rows   string // URL of the database, as its owner
 	match  refereev1.MatchServiceClient
 	rules  refereev1.RulesServiceClient
 	audit  refereev1.AuditServiceClient
@@ -84,6 +85,7 @@ func newHouse(t testing.TB) *house {
 	config, key := apptest.Config(t, h.newTokens()...)
 	config.HTTPListen, config.Console, config.DrainTimeout = "127.0.0.1:0", true, drainTimeout
 	var err error
+	h.rows = config.DatabaseURL
 	h.app, err = app.Start(t.Context(), config, slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	must(t, err)
 	t.Cleanup(h.stop)

@@ -114,6 +114,8 @@ func TestInside(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/console/games?player_id=x": true, "/console/": true, "": false, "/": false, "//evil.example/console/": false,
 		"https://evil.example/console/": false, "/console/\\evil": false, "/console/\r\nSet-Cookie: x": false, "/healthz": false,
+		"/console/../healthz": false, "/console/%2e%2e/healthz": false, "/console/matches/../../x": false, "/console/..//evil.example/": false,
+		"/console/%zz": false, "/console/matches/x/../y?ref=/../": true,
 	} {
 		if got := inside(path); got != want {
 			t.Errorf("inside(%q) = %t", path, got)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"referee.example/internal/referee"
 
@@ -48,7 +49,7 @@ func (p *page) open(token string, valid func(key []byte) bool) error {
 	if token == "" {
 		return nil
 	}
-	content, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	content, err := decodeToken(token)
 	if err != nil || len(content) <= sumBytes {
 		return invalidPageToken()
 	}
@@ -68,6 +69,15 @@ func (p *page) next(key []byte) string {
 func (p *page) sum(key []byte) []byte {
 	sum := sha256.Sum256(append(slices.Clone(p.query), key...))
 	return sum[:sumBytes]
+}
+
+// decodeToken reads the bytes of a token. The library passes over ends of lines,
+// which no token has.
+func decodeToken(token string) ([]byte, error) {
+	if strings.ContainsAny(token, "\r\n") {
+		return nil, base64.CorruptInputError(0)
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(token)
 }
 
 func invalidPageToken() *referee.Refusal {

@@ -141,6 +141,11 @@ func TestAlteredPageTokens(t *testing.T) {
 		}
 		content, err := base64.RawURLEncoding.DecodeString(token)
 		must(t, err)
+		for _, altered := range []string{token + "\n", "\r\n" + token, token[:5] + "\n" + token[5:], token + "=", token + " ", token[1:]} {
+			if opened := p; statusReason(opened.open(altered, list.valid)) != "INVALID_PAGE_TOKEN" {
+				t.Errorf("%s: the token %q is taken", list.name, altered)
+			}
+		}
 		for i := range content {
 			altered := bytes.Clone(content)
 			altered[i] ^= 1

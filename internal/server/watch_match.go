@@ -225,7 +225,7 @@ func parseCursor(token string, id referee.ID) (cursor, error) {
 	if token == "" {
 		return cursor{game: 1}, nil
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	b, err := decodeToken(token)
 	if err != nil || len(b) != cursorBytes || b[0] != cursorVersion || referee.ID(b[1:17]) != id {
 		return cursor{}, invalidPageToken()
 	}

@@ -76,15 +76,43 @@ func (l *Logged) prove(ctx context.Context, log *tlog.Log, position int64) error
 }
 
 // ByGame returns the proofs of a record's games, for their export; that of game 0
-// is of the last entry of the log of compensations.
+// is of a head that covers the compensation made last.
 func (l *Logged) ByGame(r *referee.Record) Proofs {
 	proofs := Proofs{}
 	for i := range r.Entries {
-		if e := &r.Entries[i]; !e.Queued && l.Proofs[e.Position] != nil {
+		if e := &r.Entries[i]; !e.Queued && e.Game > 0 && l.Proofs[e.Position] != nil {
 			proofs[e.Game] = l.Proofs[e.Position]
 		}
 	}
+	if proof := l.ofCompensations(r); proof != nil {
+		proofs[0] = proof
+	}
 	return proofs
+}
+
+// ofCompensations returns the proof of the match's own log as far as possible; nil
+// if none covers the compensation made last. Compensations that wait side by side
+// enter the log of finished games in any order: not the position tells which is
+// the last, but the event that has the head. A head that no event has is handed
+// out before all others, for it shows that the log was rewritten.
+func (l *Logged) ofCompensations(r *referee.Record) (proof *tlog.Inclusion) {
+	made := madeCompensation(r.Logs[0])
+	if made == nil {
+		return nil
+	}
+	entries, _ := entriesOf(r, 0, false)
+	covered := made.Seq
+	for _, entry := range entries {
+		at := slices.IndexFunc(r.Logs[0], func(e referee.Event) bool { return string(entry.Head) == string(e.Hash[:]) })
+		switch {
+		case l.Proofs[entry.Position] == nil:
+		case at < 0:
+			return l.Proofs[entry.Position]
+		case r.Logs[0][at].Seq >= covered:
+			proof, covered = l.Proofs[entry.Position], r.Logs[0][at].Seq
+		}
+	}
+	return proof
 }
 
 // logged compares a match with what the log of finished games has of it. An

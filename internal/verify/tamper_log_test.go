@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
@@ -333,4 +334,58 @@ func TestExportedCompensationsAreProved(t *testing.T) {
 	record, err = a.store.Record(t.Context(), a.whole.state.ID)
 	a.must(err)
 	check("rewritten", logged.ByGame(record), "compensations, event 2: inclusion: expected the game's head")
+}
+
+// TestTheLastCompensationIsProved: compensations that waited together enter the log
+// in any order, and some are signed before others. What an export proves is a head
+// that covers the last, or nothing: the proof of an earlier one would accuse a log
+// in which all is well.
+func TestTheLastCompensationIsProved(t *testing.T) {
+	a := newArchive(t)
+	record, err := a.store.Record(t.Context(), a.whole.state.ID)
+	a.must(err)
+	proposal, made := record.Logs[0][0], record.Logs[0][1]
+	record.Logs[0], record.Entries = nil, nil
+	heads := map[int][]byte{}
+	for seq := 1; seq <= 8; seq++ {
+		e := proposal
+		if seq%2 == 0 {
+			e = made
+		}
+		e.Seq, e.Hash = seq, sha256.Sum256([]byte{byte(seq)})
+		heads[seq] = e.Hash[:]
+		record.Logs[0] = append(record.Logs[0], e)
+	}
+	record.Logs[0] = record.Logs[0][:7]
+	for _, test := range []struct {
+		name   string
+		logged []int // the events whose heads are logged, in order of positions
+		signed int   // entries that are
+		want   int   // the event that is proved; 0 for none
+	}{
+		{"in their order", []int{2, 4, 6}, 3, 6},
+		{"the last first", []int{6, 4, 2}, 3, 6},
+		{"the last in the middle", []int{2, 6, 4}, 3, 6},
+		{"a head after the last", []int{7, 2, 6}, 3, 7},
+		{"the last is not signed yet", []int{2, 4, 6}, 2, 0},
+		{"the last waits", []int{4, 2}, 2, 0},
+		{"nothing is logged", nil, 0, 0},
+		{"a head of no event", []int{2, 4, 8, 6}, 4, 8},
+	} {
+		logged := &Logged{Proofs: map[int64]*tlog.Inclusion{}}
+		record.Entries = nil
+		for position, seq := range test.logged {
+			record.Entries = append(record.Entries, referee.RecordedEntry{Position: int64(position), Head: heads[seq]})
+			if position < test.signed {
+				logged.Proofs[int64(position)] = &tlog.Inclusion{Index: int64(position)}
+			}
+		}
+		got := 0
+		if proof := logged.ByGame(record)[0]; proof != nil {
+			got = test.logged[proof.Index]
+		}
+		if got != test.want {
+			t.Errorf("%s: the head of event %d is proved, want %d", test.name, got, test.want)
+		}
+	}
 }
