@@ -236,10 +236,17 @@ func (a *armyTable) wireAction(action rules.Action) *refereev1.Action {
 // of it.
 func (a *armyTable) play(action rules.Action) *refereev1.Change {
 	a.t.Helper()
-	seat := a.state.Turn()
 	got, err := a.r.match.PlayAction(a.h.as("east"), playing(a.game, a.wireAction(action)))
 	must(a.t, err)
-	ply := got.GetChange().GetEvents()[0]
+	a.took(action, got.GetChange())
+	return got.GetChange()
+}
+
+// took plays an action on the engine that the service took.
+func (a *armyTable) took(action rules.Action, change *refereev1.Change) {
+	a.t.Helper()
+	seat := a.state.Turn()
+	ply := change.GetEvents()[0]
 	if turned := ply.GetTurned(); turned != "" {
 		piece, err := a.engine.ParsePiece(turned)
 		must(a.t, err)
@@ -247,10 +254,9 @@ func (a *armyTable) play(action rules.Action) *refereev1.Change {
 	}
 	effect, err := a.engine.Play(&a.state, a.ids, junqi.Ply(action))
 	must(a.t, err)
-	a.game = got.GetChange().GetGame()
+	a.game = change.GetGame()
 	a.compare(ply, &effect)
 	a.compareView(seat)
-	return got.GetChange()
 }
 
 // compare compares an event with what the engine says of the change.

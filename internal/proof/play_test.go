@@ -195,13 +195,15 @@ func (h *house) record(r *replica, matchID string, game uint32) *refereev1.GameR
 	return got.GetRecord()
 }
 
-// publicly is a recorded event without what only auditors are shown.
+// publicly is a recorded event without what only auditors are shown, the record of an
+// ended game alone tells (which pieces met) too.
 func publicly(event *refereev1.Event) *refereev1.Event {
 	event = proto.CloneOf(event)
 	event.RequestId, event.SubmittedBy, event.ClientHash = "", "", nil
 	if started := event.GetGameStarted(); started != nil {
 		started.Balances, started.HoldIds = nil, nil
 	}
+	event.Met = nil
 	if left := event.GetMatchLeft(); left != nil {
 		left.Balances = nil
 	}

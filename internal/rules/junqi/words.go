@@ -105,8 +105,12 @@ func (r Rules) flagSentences() []string {
 	} else {
 		lines = append(lines, "A flag may be taken before its side's mines are cleared.")
 	}
-	if !r.shown() && (r.FlagAfterMines || r.FlagTaker == "engineer" || r.FlagTaker == "lowest") {
-		lines = append(lines, "An attack on a flag that is safe from it is answered like one on a stronger piece: the attacker is lost.")
+	if r.FlagAfterMines || r.FlagTaker == "engineer" || r.FlagTaker == "lowest" {
+		answer := "An attack on a flag that is safe from it is answered like one on a stronger piece: the attacker is lost."
+		if r.shown() {
+			answer = "An attack on a flag that is safe from it is refused."
+		}
+		lines = append(lines, answer)
 	}
 	if r.FlagCarryHome {
 		lines = append(lines, "A flag counts as taken once the piece that took it reaches a headquarters of its own side; everybody sees who carries it. When the carrier is lost, the flag goes back to the stop that it was taken on, or if that is occupied to the first free one of its side's headquarters and back rows.")

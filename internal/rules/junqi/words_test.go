@@ -36,21 +36,33 @@ func TestWords(t *testing.T) {
 // TestSentencesOfSafeFlags: how an attack on a safe flag is answered is said where a
 // flag can be safe, and only there.
 func TestSentencesOfSafeFlags(t *testing.T) {
-	const safe = "An attack on a flag that is safe"
+	const (
+		safe    = "An attack on a flag that is safe from it is "
+		lost    = safe + "answered like one on a stronger piece: the attacker is lost."
+		refused = safe + "refused."
+	)
 	for _, c := range []struct {
 		rules string
-		said  bool
-	}{{"junqi-dark", true}, {"junqi-dark-contest-2012", false}, {"siguo", false}, {"junqi-flip", false}} {
+		said  string
+	}{{"junqi-dark", lost}, {"junqi-dark-contest-2012", ""}, {"siguo", ""}, {"junqi-flip", refused}, {"junqi-flip-simple", ""}} {
 		r := compiled(t, c.rules).rules
-		if got := strings.Contains(strings.Join(r.Sentences(), "\n"), safe); got != c.said {
-			t.Errorf("%s: said %v", c.rules, got)
+		said := func() string {
+			i := slices.IndexFunc(r.Sentences(), func(s string) bool { return strings.HasPrefix(s, safe) })
+			if i < 0 {
+				return ""
+			}
+			return r.Sentences()[i]
 		}
-		if r.Form == FormFlip {
-			continue
+		if got := said(); got != c.said {
+			t.Errorf("%s: said is %q", c.rules, got)
 		}
 		r.FlagTaker = "engineer"
-		if !strings.Contains(strings.Join(r.Sentences(), "\n"), safe) {
-			t.Errorf("%s, only engineers take flags: nothing is said of others", c.rules)
+		want := lost
+		if r.Form == FormFlip {
+			want = refused
+		}
+		if got := said(); got != want {
+			t.Errorf("%s, only engineers take flags: said is %q", c.rules, got)
 		}
 	}
 }

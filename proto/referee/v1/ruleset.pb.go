@@ -419,11 +419,13 @@ type ArmyChessRules struct {
 	// "refused" (open and flip only) or "bomb_lost" (only the bomb goes).
 	BombVsFlag string `protobuf:"bytes,5,opt,name=bomb_vs_flag,json=bombVsFlag,proto3" json:"bomb_vs_flag,omitempty"`
 	// Which ranked pieces take a flag: "" or "any", "engineer", or "lowest" (the
-	// lowest remaining of their side). Bombs follow bomb_vs_flag.
+	// lowest remaining of their side). An attack by another is answered like one on a
+	// flag that is safe (flag_after_mines). Bombs follow bomb_vs_flag.
 	FlagTaker string `protobuf:"bytes,6,opt,name=flag_taker,json=flagTaker,proto3" json:"flag_taker,omitempty"`
 	// Whether a flag is safe, from bombs too, while its side has a mine. In the dark
 	// forms an attack on a flag that is safe is answered like one on a stronger
-	// piece: the attacker goes.
+	// piece: the attacker goes. In the flip form, and with visibility "open", where
+	// the player sees what stands there, it is refused.
 	FlagAfterMines bool `protobuf:"varint,7,opt,name=flag_after_mines,json=flagAfterMines,proto3" json:"flag_after_mines,omitempty"`
 	// Whether a flag counts as taken only when the piece that took it reaches a
 	// headquarters of its own side. Two players in the dark only, with bomb_vs_flag
