@@ -48,7 +48,7 @@ const longGame = 120
 func DefaultHabits() Habits {
 	return Habits{
 		Double: 25, Rival: 25, Late: 30, Stale: 40, Reuse: 60, Read: 20, Record: 80, Validate: 40, Stream: 30, Offer: 60, Resign: 25, Count: 8, Call: 60,
-		Disconnect: 2_000, Void: 5_000, Illegal: 150, Misplace: 60, Again: 4, Spoil: 6, Early: 8, Idle: 25, Brink: 25, Dally: 6, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
+		Disconnect: 2_000, Void: 5_000, Illegal: 150, Misplace: 60, Again: 4, Spoil: 6, Early: 8, Idle: 25, Brink: 25, Dally: 5, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
 	}
 }
 
