@@ -70,6 +70,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	config.MaxConnLifetime, config.MaxConnLifetimeJitter = connLifetime, connLifetimeJitter
 	config.MaxConnIdleTime, config.PingTimeout = connIdleTime, pingTimeout
 	config.ConnConfig.ConnectTimeout = connectTimeout
+	config.ConnConfig.Tracer = patient{}
 	for name, value := range map[string]string{
 		"application_name":                    "referee",
 		"statement_timeout":                   milliseconds(statementTimeout),
