@@ -91,9 +91,10 @@ soak-sweep: postgres ## let 100,000 games run out within a minute before two rep
 		-sweep-games 100000 -sweep-window 1m -sweep-prepare 20m -sweep-within 1s
 
 .PHONY: soak-hostile
-soak-hostile: postgres ## make 10,000 hostile calls, and hold 10,000 idle connections
+soak-hostile: postgres ## make 10,000 hostile calls beside others, and hold 10,000 idle connections
 	go build -o bin/withpg ./internal/pgtest/withpg
-	bin/withpg go test -v -timeout 3h -run '^Test(HostileWire|IdleConnections)$$' ./internal/proof -hostile-calls 10000 -idle-conns 10000
+	bin/withpg go test -v -timeout 3h -run '^Test(HostileWire|IdleConnections|Neighbours)$$' ./internal/proof -hostile-calls 10000 -idle-conns 10000 \
+		-hostile-phases 8 -hostile-quiet 5s -hostile-strict
 
 .PHONY: overload
 overload: postgres ## ask a replica for four times what it can carry (docs/overload.md)

@@ -101,12 +101,12 @@ func startExpiring(ctx context.Context, r *replica, rules *refereev1.Ruleset, ex
 	rules = proto.CloneOf(rules)
 	turn := max(1, time.Until(expiry).Round(time.Second)/time.Second)
 	rules.Clock = &refereev1.ClockRules{TurnMs: uint32(turn * 1000), OnExpiry: "lose"}
-	created, err := r.match.CreateMatch(ctx, creation(rules))
+	created, err := available(ctx, r, creation(rules))
 	if err != nil {
 		return err
 	}
-	game := created.GetChange().GetGame()
-	_, err = r.match.StartGame(ctx, starting(game.GetMatchId(), game.GetGame(), game.GetNextSeq()))
+	game := created.GetGame()
+	_, err = available(ctx, r, starting(game.GetMatchId(), game.GetGame(), game.GetNextSeq()))
 	return err
 }
 

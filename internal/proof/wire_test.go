@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -97,6 +98,7 @@ func TestHostileWire(t *testing.T) {
 	quiet, err := s.neighbour(neighbour, func(n int) bool { return n < 200 })
 	must(t, err)
 	runtime.GC()
+	sessions := s.sessions()
 	goroutines, files, memory := runtime.NumGoroutine(), openFiles(t, "self"), heap()
 	var attacking atomic.Bool
 	attacking.Store(true)
@@ -142,6 +144,11 @@ func TestHostileWire(t *testing.T) {
 	if !settled() {
 		t.Errorf("%d goroutines and %d files are left of %d and %d", runtime.NumGoroutine(), openFiles(t, "self"), goroutines, files)
 	}
+	for session := range sessions {
+		if !s.sessions()[session] {
+			t.Error("hostile calls have cost the replica a session of the database")
+		}
+	}
 	if after := s.everything(); after != before {
 		t.Error("hostile calls have changed what is stored")
 	}
@@ -172,6 +179,20 @@ func (at target) attack(ctx context.Context, i int) (map[string]int, error) {
 		}
 	}
 	return accepted, nil
+}
+
+// sessions are the replicas' sessions of the database by their processes.
+func (h *house) sessions() map[int]bool {
+	h.t.Helper()
+	rows, err := h.pool.Query(h.ctx, `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'referee'`)
+	must(h.t, err)
+	processes, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	must(h.t, err)
+	sessions := make(map[int]bool, len(processes))
+	for _, process := range processes {
+		sessions[process] = true
+	}
+	return sessions
 }
 
 // services are the methods of the contract.

@@ -190,15 +190,18 @@ func (a *admission) open(ctx context.Context, method, name string) (leave func()
 }
 
 // read lets a watch read from the database in its turn: thousands that are opened,
-// or hinted at, together would else fill the queue for connections.
-func (a *admission) read(ctx context.Context, read func() error) error {
+// or hinted at, together would else fill the queue for connections. A read has the time
+// of a unary call, which it gets although the watch is given up meanwhile.
+func (a *admission) read(ctx context.Context, read func(context.Context) error) error {
 	select {
 	case a.watching <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-a.watching }()
-	return read()
+	ctx, cancel := context.WithTimeout(ctx, defaultDeadline)
+	defer cancel()
+	return read(ctx)
 }
 
 func (a *admission) countStream(ctx context.Context, class class, name string) error {

@@ -47,7 +47,7 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 
 // peek returns a match as it stands, to a watch.
 func (m *matchService) peek(ctx context.Context, id referee.ID) (state *referee.State, err error) {
-	err = m.admission.read(ctx, func() (err error) {
+	err = m.admission.read(ctx, func(ctx context.Context) (err error) {
 		state, err = m.referee.Peek(ctx, reader(ctx), id)
 		return err
 	})
@@ -132,7 +132,7 @@ func (w *watch) sendLog(ctx context.Context, game int, seq *int, last int) error
 			return nil
 		}
 		var events []referee.Event
-		err := w.service.admission.read(ctx, func() (err error) {
+		err := w.service.admission.read(ctx, func(ctx context.Context) (err error) {
 			events, err = w.service.referee.Events(ctx, w.id, game, *seq+1, limit)
 			return err
 		})
