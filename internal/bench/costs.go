@@ -20,10 +20,10 @@ import (
 
 // costHistory is how many events the history has from which settlements and games
 // are queued again for the sequencers.
-const costHistory = 200_000
+const costHistory = 300_000
 
 // queuedAgain is how many settlements and how many games each sequencer is given.
-const queuedAgain = 10_000
+const queuedAgain = 5_000
 
 // costMatches is the number of matches that moves are played on, that are looked at
 // by the sweep and that are asked about by watchers.

@@ -116,15 +116,30 @@ func (b *bench) compare(ctx context.Context, c comparison, sizes []int, rounds i
 		for _, kind := range c.kinds {
 			for _, matches := range sizes {
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, rounds, kind.name, matches)
-				r, err := c.of(kind, b).measure(ctx, kind, matches)
+				r, err := measured(ctx, c.of(kind, b), kind, matches)
 				if err != nil {
-					return fmt.Errorf("%s with %d matches: %w", kind.name, matches, err)
+					// Hours may have led here: what there is is told.
+					return errors.Join(fmt.Errorf("%s with %d matches: %w", kind.name, matches, err),
+						b.report(ctx, os.Stdout, c, all, sizes, round))
 				}
 				all.add(kind.name, matches, r)
 			}
 		}
 	}
 	return b.report(ctx, os.Stdout, c, all, sizes, rounds)
+}
+
+// measured measures, again if a player was refused: a replica that is held up may be
+// unready for a moment.
+func measured(ctx context.Context, b *bench, k kind, matches int) (r result, err error) {
+	const tries = 3
+	for range tries {
+		if r, err = b.measure(ctx, k, matches); err == nil || ctx.Err() != nil {
+			return r, err
+		}
+		fmt.Fprintln(os.Stderr, "again, since", err)
+	}
+	return r, err
 }
 
 func numbers(list string) (sizes []int, err error) {

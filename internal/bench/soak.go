@@ -156,7 +156,7 @@ func (b *bench) dumpAll(ctx context.Context, _ *served) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		command := exec.CommandContext(ctx, program, "--format=custom", "--file="+os.DevNull, b.url)
+		command := exec.CommandContext(ctx, program, "--format=custom", "--no-sync", "--file="+os.DevNull, b.url)
 		if output, err := command.CombinedOutput(); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("pg_dump: %w: %s", err, output)
 		}

@@ -52,7 +52,7 @@ type Habits struct {
 }
 
 // Assumed are the habits that docs/capacity.md computes with.
-var Assumed = Habits{PliesAGame: 80, SecondsAPly: 5, Watched: 1, Cores: 2, Used: 0.6, Connections: 16, MaxConnections: 400}
+var Assumed = Habits{PliesAGame: 80, SecondsAPly: 5, Watched: 1, Cores: 2, Used: 0.6, Connections: 16, MaxConnections: 1000}
 
 // A replica beats once a second, and looks for what is due and asks after what is
 // watched ten times.

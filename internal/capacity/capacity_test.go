@@ -71,15 +71,22 @@ func tables(c Costs, h Habits) string {
 	}
 	fmt.Fprintf(&out, "\nA move writes %.0f bytes of WAL and %.2f commits (%.0f and %.2f in the sharded mode).\n",
 		c.Move.WALBytes, c.Move.Commits, c.ShardedMove.WALBytes, c.ShardedMove.Commits)
+	games, watched := 1/h.PliesAGame, h.SecondsAPly*h.Watched*looksPerSecond
+	fmt.Fprintf(&out, "\nFor each move of the ordinary mode Postgres works for %.0f µs: %.0f on the move, %.0f on its share of a game, "+
+		"%.0f on the watching of its match.\n", c.Move.PostgresUS+games*(c.Game.PostgresUS+c.Feed.PostgresUS+c.Log.PostgresUS)+watched*c.Watch.PostgresUS,
+		c.Move.PostgresUS, games*(c.Game.PostgresUS+c.Feed.PostgresUS+c.Log.PostgresUS), watched*c.Watch.PostgresUS)
 	fmt.Fprintln(&out, "\n| Postgres nodes | replicas | moves/s | matches | first bound | WAL MB/s a node | syncs/s a node | next bound |")
 	fmt.Fprintln(&out, "| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, n := range []struct{ shards, replicas float64 }{{1, 1}, {1, 2}, {1, 4}} {
 		row(&out, "one, ordinary mode", 1, n.shards, n.replicas, c.Move, h, Cell(c, h, n.replicas))
 	}
+	unwatched := h
+	unwatched.Watched = 0
+	row(&out, "one, ordinary mode, nobody watches", 1, 1, 4, c.Move, unwatched, Cell(c, unwatched, 4))
 	for _, cells := range []float64{4, 16} {
 		row(&out, fmt.Sprintf("%.0f cells", cells), cells, 1, 2, c.Move, h, Cell(c, h, 2))
 	}
-	for _, n := range []struct{ shards, replicas float64 }{{1, 2}, {4, 4}, {4, 8}, {16, 16}, {16, 32}, {16, 64}} {
+	for _, n := range []struct{ shards, replicas float64 }{{1, 2}, {4, 4}, {4, 8}, {16, 16}, {16, 32}} {
 		row(&out, fmt.Sprintf("%.0f and a central one, sharded", n.shards), 1, n.shards, n.replicas, c.ShardedMove, h,
 			Sharded(c, h, n.shards, n.replicas))
 	}
