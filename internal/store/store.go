@@ -81,7 +81,7 @@ func open(ctx context.Context, c Config, p patience) (*Store, error) {
 	config.MaxConnLifetime, config.MaxConnLifetimeJitter = connLifetime, connLifetimeJitter
 	config.MaxConnIdleTime, config.PingTimeout = connIdleTime, pingTimeout
 	config.ConnConfig.ConnectTimeout = connectTimeout
-	config.ConnConfig.Tracer = patient{}
+	config.ConnConfig.Tracer = outlast{}
 	for name, value := range map[string]string{
 		"application_name":                    "referee",
 		"statement_timeout":                   milliseconds(p.statement),
