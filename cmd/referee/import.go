@@ -60,28 +60,21 @@ func importRecords(_ context.Context, call invocation) error {
 }
 
 func importRecord(presets referee.Presets, name, text string) (verdict string, err error) {
-	if named := cmp.Or(name, headerRuleset(text)); named != "" && (name != "" || presets.Get(named) != nil) {
-		r, err := rulesNamed(presets, named)
-		if err != nil {
-			return "", err
-		}
-		if game := r.ArmyChessGame(); game != nil {
-			return importArmyRecord(game, text)
-		}
+	named := cmp.Or(name, headerRuleset(text))
+	switch {
+	case named == "":
+		return "", errors.New(`no header line "Ruleset:" names the rules: set --rules`)
+	case name == "" && presets.Get(named) == nil: // it does not tell which family's record this is either
+		return "", fmt.Errorf("its header names the rules %q, which are no preset: set --rules", named)
 	}
-	record, err := banqi.ParseRecord(text)
+	r, err := rulesNamed(presets, named)
 	if err != nil {
 		return "", err
 	}
-	if name == "" {
-		if name = record.HeaderValue("ruleset"); name == "" {
-			return "", errors.New(`no header line "Ruleset:" names the rules: set --rules`)
-		}
-		if presets.Get(name) == nil {
-			return "", fmt.Errorf("its header names the rules %q, which are no preset: set --rules", name)
-		}
+	if game := r.ArmyChessGame(); game != nil {
+		return importArmyRecord(game, text)
 	}
-	r, err := rulesNamed(presets, name)
+	record, err := banqi.ParseRecord(text)
 	if err != nil {
 		return "", err
 	}

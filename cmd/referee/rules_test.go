@@ -79,7 +79,7 @@ func TestImport(t *testing.T) {
 		t.Fatal("no records", err)
 	}
 	got := call(t.Context(), nil, append([]string{"import"}, files...)...)
-	if got.code != exitFailed || !strings.Contains(got.err, "5 of 8 records refused") {
+	if got.code != exitFailed || !strings.Contains(got.err, "6 of 9 records refused") {
 		t.Errorf("code %d, errors %q", got.code, got.err)
 	}
 	compare(t, "testdata/records.txt", got.out)
@@ -89,6 +89,7 @@ func TestImport(t *testing.T) {
 		want      string
 	}{
 		{"testdata/records/nameless.txt --rules daily", exitDone, "nameless.txt: ok, 2 plies, unfinished\n"},
+		{"testdata/records/army-composed.txt --rules junqi-dark", exitDone, "army-composed.txt: ok, 1 plies, seat 0 wins by resignation\n"},
 		{"testdata/records/unknown.txt --rules testdata/rush.json", exitDone, "unknown.txt: ok, 1 plies, unfinished\n"},
 		{"testdata/records/absent.txt", exitFailed, "no such file"},
 		{"--rules chess testdata/records/nameless.txt", exitUsage, "there are no rules"},

@@ -131,7 +131,7 @@ func TestArmyChessRulesets(t *testing.T) {
 		}
 	}
 	open := func(b *refereev1.ArmyChessRules) { b.Visibility, b.EngineerScouts, b.FlagReveal = "open", false, "" }
-	loser := func(a *armyTable) rules.SeatSet { return rules.SeatsOf(1 - rules.Seat(limit%2)) } // seat 0 began, and is to move
+	loser := func(*armyTable) rules.SeatSet { return rules.SeatsOf(1 - rules.Seat(limit%2)) } // seat 0 began, and is to move
 	draw := func(*armyTable) rules.SeatSet { return 0 }
 	for i, c := range []struct {
 		name, preset string

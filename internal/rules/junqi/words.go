@@ -113,7 +113,7 @@ func (r Rules) flagSentences() []string {
 		lines = append(lines, answer)
 	}
 	if r.FlagCarryHome {
-		lines = append(lines, "A flag counts as taken once the piece that took it reaches a headquarters of its own side; everybody sees who carries it. When the carrier is lost, the flag goes back to the stop that it was taken on, or if that is occupied to the first free one of its side's headquarters and back rows.")
+		lines = append(lines, "A flag counts as taken once the piece that took it reaches a headquarters of its own side; everybody sees who carries it. When the carrier is lost, the flag goes back to the stop that it was taken on, or if that is occupied to a free headquarters of its side, or else to the first free stop of its side from the last of a placement back.")
 	}
 	return lines
 }

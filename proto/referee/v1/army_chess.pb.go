@@ -469,7 +469,8 @@ type ArmyChessDisclosure struct {
 	Shown string `protobuf:"bytes,2,opt,name=shown,proto3" json:"shown,omitempty"`
 	// Whether the defender was a flag, which is lost by it, or carried from now on.
 	Flag bool `protobuf:"varint,3,opt,name=flag,proto3" json:"flag,omitempty"`
-	// Flags whose stop became public since their marshal was lost.
+	// Flags whose stop is told since their marshal was lost, one that was public before
+	// too.
 	Flags []*ArmyChessFlag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	// Seats without a legal action after it: those that are put out for it, or all
 	// that are in, by which the game is drawn.

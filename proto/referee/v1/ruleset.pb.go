@@ -428,8 +428,11 @@ type ArmyChessRules struct {
 	// the player sees what stands there, it is refused.
 	FlagAfterMines bool `protobuf:"varint,7,opt,name=flag_after_mines,json=flagAfterMines,proto3" json:"flag_after_mines,omitempty"`
 	// Whether a flag counts as taken only when the piece that took it reaches a
-	// headquarters of its own side. Two players in the dark only, with bomb_vs_flag
-	// "bomb_lost".
+	// headquarters of its own side. When that piece is lost, the flag goes back, for all
+	// to see, to the stop that it was taken on; if that is occupied, to a free
+	// headquarters of its side, A1 or L1 before A3 or L3; else to the first free stop
+	// that its side places on, from the last of a placement back; if there is none, it
+	// is taken. Two players in the dark only, with bomb_vs_flag "bomb_lost".
 	FlagCarryHome bool `protobuf:"varint,8,opt,name=flag_carry_home,json=flagCarryHome,proto3" json:"flag_carry_home,omitempty"`
 	// Attacks that would only cost the attacker: "" or "allowed", or "refused" (open
 	// and flip only).
