@@ -28,7 +28,9 @@ func TestWhateverIsSecretIsSeen(t *testing.T) {
 		"messages in lists": func(r *recorder) {
 			r.see("m", 1, &refereev1.Game{Placements: []*refereev1.SeatPlacement{{Placement: someText}, {Placement: otherText}}})
 		},
-		"words":     func(r *recorder) { r.see("m", 1, &refereev1.MatchLeft{Note: "as in " + someText + ", " + otherText + "."}) },
+		"words": func(r *recorder) {
+			r.see("m", 1, &refereev1.MatchLeft{Note: "as in " + someText + ", " + otherText + "."})
+		},
 		"a refusal": func(r *recorder) { r.seeRefusal("m", 1, refused.Err()) },
 	} {
 		r := &recorder{}

@@ -284,6 +284,7 @@ func (b *batch) table(i int) *table {
 	dice := newDice(b.seed, uint64(i))
 	t := &table{number: i, access: b.access, habits: b.options.Habits, dice: dice, rules: b.presets[i%len(b.presets)]}
 	t.short = now(dice, t.habits.Short) && timed(t.rules)
+	t.dallies = t.short && places(t.rules) && now(dice, t.habits.Dally)
 	return t
 }
 

@@ -32,11 +32,13 @@ type Habits struct {
 	// once, Spoil as the rules refuse it, and Early does what has to wait until then.
 	Again, Spoil, Early int
 	// Idle lets a turn expire and Brink acts within a moment of the deadline; only
-	// where turns are short. Dally is both for the time to place.
-	Idle, Brink, Dally int
-	// Short is how many matches there are to one with short turns; Abandon to one
-	// that is abandoned where it may be, Compensate to one that is compensated.
-	Short, Abandon, Compensate int
+	// where turns are short.
+	Idle, Brink int
+	// Short is how many matches there are to one with short turns; Dally how many of
+	// these to one whose players do both with the time to place, if there is any.
+	// Abandon is how many there are to one that is abandoned where it may be, Compensate
+	// to one that is compensated.
+	Short, Dally, Abandon, Compensate int
 	// MostPlies is after how many of a game its players resign at the next turn, or
 	// as soon as they may.
 	MostPlies int
@@ -48,7 +50,7 @@ const longGame = 120
 func DefaultHabits() Habits {
 	return Habits{
 		Double: 25, Rival: 25, Late: 30, Stale: 40, Reuse: 60, Read: 20, Record: 80, Validate: 40, Stream: 30, Offer: 60, Resign: 25, Count: 8, Call: 60,
-		Disconnect: 2_000, Void: 5_000, Illegal: 150, Misplace: 60, Again: 4, Spoil: 6, Early: 8, Idle: 25, Brink: 25, Dally: 5, Short: 3, Abandon: 12, Compensate: 6, MostPlies: 400,
+		Disconnect: 2_000, Void: 5_000, Illegal: 150, Misplace: 60, Again: 4, Spoil: 6, Early: 8, Idle: 25, Brink: 25, Short: 3, Dally: 2, Abandon: 12, Compensate: 6, MostPlies: 400,
 	}
 }
 
@@ -73,7 +75,7 @@ func shorten(r *refereev1.Ruleset, dice *rand.Rand) *refereev1.Ruleset {
 	short(&c.WarningMs, 50, 200)
 	short(&c.MainMs, 8_000, 20_000)
 	short(&c.IncrementMs, 100, 400)
-	short(&c.PlacementMs, 1_500, 4_000)
+	short(&c.PlacementMs, 3_000, 6_000)
 	if r.GetArmyChess() != nil && seatsOf(r) == 2 {
 		r.DrawOffers = &refereev1.DrawOfferRules{Limit: 3} // the houses know none
 	}

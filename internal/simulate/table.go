@@ -22,7 +22,8 @@ type table struct {
 	habits Habits
 	dice   *rand.Rand
 	rules  *refereev1.Ruleset
-	short  bool
+	// short has turns that expire soon, dallies players who let the time to place run out.
+	short, dallies bool
 
 	match *refereev1.Match
 	game  *refereev1.Game
@@ -204,13 +205,16 @@ func (t *table) reused() proto.Message {
 func (t *table) wait(ctx context.Context) error {
 	deadline, idle, brink := t.game.GetClock().GetDeadlineTime(), t.habits.Idle, t.habits.Brink
 	if placing := t.game.GetClock().GetPlacementDeadlineTime(); placing != nil {
-		deadline, idle, brink = placing, t.habits.Dally, t.habits.Dally
+		deadline, idle, brink = placing, 0, 0
+		if t.dallies {
+			idle, brink = 2, 2
+		}
 	}
 	if !t.short || deadline == nil {
 		return nil
 	}
 	left := time.Until(deadline.AsTime())
-	if left > 4*time.Second {
+	if left > 6*time.Second {
 		return nil
 	}
 	switch {
