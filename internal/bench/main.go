@@ -43,12 +43,7 @@ func run(ctx context.Context) (err error) {
 	list := flag.String("matches", "1,8,32,64,256", "numbers of concurrent matches")
 	only := flag.String("only", "", "measure only the kinds that contain this")
 	fillfactor := flag.Int("fillfactor", 70, "that of match_states")
-	pools := flag.String("pools", "", "compare these sizes of a replica's pool with the first, such as 16,4,8,32")
-	modes := flag.Bool("sharded", false, "compare the sharded mode with the ordinary one")
-	events := flag.Int("history-events", 0, "compare a database with so many events of ended games with one without")
-	soakMoves := flag.Int64("soak-moves", 0, "play so many moves and watch the table of states")
-	soakMatches := flag.Int("soak-matches", 1000, "at how many matches at a time")
-	costs := flag.Bool("costs", false, "measure what docs/capacity.md is computed from, and write it as JSON")
+	q := askFlags()
 	profile := flag.String("profile", "", "write a CPU profile of this process to a file")
 	flag.Parse()
 	// A replica sets its process's collector, in which here players and the bare
@@ -83,50 +78,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopProfile()
-	c := whole
-	switch {
-	case *soakMoves > 0:
-		all, err := b.soak(ctx, *soakMatches, b.soakPhases(*soakMoves))
-		soakReport(os.Stdout, *soakMatches, all)
-		return err
-	case *costs:
-		return b.costs(ctx, os.Stdout)
-	case *pools != "":
-		poolSizes, err := numbers(*pools)
-		if err != nil {
-			return err
-		}
-		c = b.pools(poolSizes)
-	case *modes:
-		c = b.modes()
-	case *events > 0:
-		var old *bench
-		if c, old, err = b.grown(ctx, *events); err != nil {
-			return err
-		}
-		defer old.close()
-	}
-	return b.compare(ctx, c.only(*only), sizes, *rounds)
-}
-
-// compare measures all kinds in turns and reports.
-func (b *bench) compare(ctx context.Context, c comparison, sizes []int, rounds int) error {
-	all := results{}
-	for round := range rounds {
-		for _, kind := range c.kinds {
-			for _, matches := range sizes {
-				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d matches\n", round+1, rounds, kind.name, matches)
-				r, err := measured(ctx, c.of(kind, b), kind, matches)
-				if err != nil {
-					// Hours may have led here: what there is is told.
-					return errors.Join(fmt.Errorf("%s with %d matches: %w", kind.name, matches, err),
-						b.report(ctx, os.Stdout, c, all, sizes, round))
-				}
-				all.add(kind.name, matches, r)
-			}
-		}
-	}
-	return b.report(ctx, os.Stdout, c, all, sizes, rounds)
+	return b.answer(ctx, q, *only, sizes, *rounds)
 }
 
 // measured measures, again if a player was refused: a replica that is held up may be

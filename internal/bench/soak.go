@@ -134,16 +134,25 @@ func playPhase(ctx context.Context, r *served, tables []*soakTable, p phase) (pl
 // maxRefusals is how often in a row a player is refused before the soak fails.
 const maxRefusals = 60
 
-// exportAll exports all ended games, again and again.
+// exportAll exports all ended games, again and again. While the replica has no room
+// for an export it waits.
 func exportAll(ctx context.Context, r *served) error {
+	exported := 0
+	var refused error
 	for ctx.Err() == nil {
 		stream, err := r.audit.ExportGames(ctx, &refereev1.ExportGamesRequest{})
 		for err == nil {
-			_, err = stream.Recv()
+			if _, err = stream.Recv(); err == nil {
+				exported++
+			}
 		}
 		if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-			return err
+			refused = err
+			pause(ctx, 20*time.Millisecond)
 		}
+	}
+	if exported == 0 {
+		return fmt.Errorf("nothing was exported: %w", refused)
 	}
 	return nil
 }

@@ -190,11 +190,16 @@ func (s *soakStream) play(r *refereev1.PlayActionRequest) (*refereev1.Change, er
 
 // lookAgain waits for a second and asks how the game stands.
 func (t *soakTable) lookAgain(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Second):
-	}
+	pause(ctx, time.Second)
 	if present, err := t.client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: t.latest.GetMatchId()}); err == nil {
 		t.latest = present.GetGame()
+	}
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }

@@ -41,7 +41,7 @@ func TestDocumentFollowsFromTheCosts(t *testing.T) {
 	}
 	want := before + from + tables(c, Assumed) + to + after
 	if *update {
-		if err := os.WriteFile(document, []byte(want), 0o644); err != nil { //nolint:gosec // everybody may read it
+		if err := os.WriteFile(document, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
