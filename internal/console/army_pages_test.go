@@ -155,7 +155,7 @@ func TestNoPlacementInAPage(t *testing.T) {
 	h := newHouse(t)
 	var tables [2]*table
 	for i, text := range []string{armyPlacements[0], "98776/6.5.5/44.33/3.2.2/M2M11/MF1BB"} {
-		tables[i] = h.army("junqi-dark")
+		tables[i] = h.army("junqi-dark", unhurried)
 		for seat := range uint32(2) {
 			placed, err := h.match.SubmitPlacement(tables[i].as, &refereev1.SubmitPlacementRequest{
 				MatchId: tables[i].id, Game: 1, RequestId: requestID(), ExpectedSeq: tables[i].game.GetNextSeq(), Seat: &seat, Placement: text,
@@ -187,12 +187,13 @@ func TestNoPlacementInAPage(t *testing.T) {
 	}
 }
 
+// unhurried players are as slow as a busy machine.
+func unhurried(r *refereev1.Ruleset) { r.Clock.PlacementMs, r.Clock.TurnMs = 600_000, 600_000 }
+
 // TestArmyLive watches a game of four in a browser from the placing to its end.
 func TestArmyLive(t *testing.T) {
 	h := newHouse(t)
-	table := h.army("siguo", func(r *refereev1.Ruleset) { // as slow as a busy machine
-		r.Clock.PlacementMs, r.Clock.TurnMs = 600_000, 600_000
-	})
+	table := h.army("siguo", unhurried)
 	b := h.browser()
 	b.size(1100, 800, false)
 	b.signIn(h.tokens["auditor"])

@@ -96,7 +96,9 @@ func TestNothingSealedInAPage(t *testing.T) {
 	var tables [2]*table
 	for i, pieces := range [][]byte{one, other} {
 		tt := &tables[i]
-		*tt = h.named()
+		*tt = h.named(func(r *refereev1.Ruleset) { // as slow as a busy machine
+			r.Clock = &refereev1.ClockRules{TurnMs: 600_000, OnExpiry: "lose"}
+		})
 		deals[strings.ReplaceAll((*tt).id, "-", "")] = pieces // before the first flip opens the deal
 		for _, square := range squares {
 			(*tt).act(&refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: square})
