@@ -49,8 +49,6 @@ func (m *Match) board() *armyBoard {
 	return twoSeats
 }
 
-func (b *armyBoard) seats() int { return len(b.letters) }
-
 // home is the stop of a place in the text of a side's placement, places counted from
 // the left of the front row.
 func (b *armyBoard) home(side, place int) int {
