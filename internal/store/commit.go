@@ -37,7 +37,7 @@ WITH held AS MATERIALIZED (
 	RETURNING 1
 ), logged AS (
 	INSERT INTO events (match_id, ` + eventColumns + `)
-	SELECT $1, ` + eventColumns + ` FROM ` + newEvents + `
+	SELECT $1, ` + newEvent + ` FROM ` + newEvents + `
 	WHERE EXISTS (SELECT FROM saved)
 ), answer AS (
 	SELECT CASE WHEN EXISTS (SELECT FROM saved) THEN 0
