@@ -92,6 +92,7 @@ type group struct {
 type pending struct {
 	ctx    context.Context
 	id     referee.ID
+	state  *referee.State
 	row    row
 	events []referee.Event
 	ending *ending    // nil in the group of ordinary changes
@@ -99,7 +100,7 @@ type pending struct {
 }
 
 func newPending(ctx context.Context, c referee.Change, ending *ending) *pending {
-	return &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
+	return &pending{ctx: ctx, id: c.State.ID, state: c.State, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
 }
 
 // newGroup returns a group whose writers run until close.
@@ -229,7 +230,7 @@ func (g *group) wanted(batch []*pending) []*pending {
 // settle answers a change.
 func (g *group) settle(p *pending, err error) {
 	if err == nil {
-		g.recent.put(p.id, p.row.version+1, p.row.state)
+		g.recent.put(p.state, p.row.version+1)
 	}
 	g.mu.Lock()
 	g.unanswered--
