@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"referee.example/internal/referee"
 	"referee.example/internal/rules"
@@ -29,41 +30,38 @@ type armyTable struct {
 	state   junqi.State
 	ids     *junqi.Identities
 	actions []rules.Action // room
+	played  rules.Action   // that is on its way
+	next    uint32         // number of the next ply
+	move    refereev1.PlayActionRequest
 }
 
 // army plays a preset of army chess on a replica of its own.
 func army(preset string) func(*bench, context.Context, int) (played, error) {
-	return func(b *bench, ctx context.Context, matches int) (p played, err error) {
-		_, err = b.referee(ctx, 0, func(ctx context.Context, clients []refereev1.MatchServiceClient, _ []*table) (err error) {
-			players, err := seatArmies(ctx, clients, preset, matches)
-			if err == nil {
-				p, err = b.playAll(ctx, players)
-			}
-			return err
-		})
-		return p, err
+	return func(b *bench, ctx context.Context, matches int) (played, error) {
+		return b.referee(ctx, matches, false, seatArmies(preset))
 	}
 }
 
-// seatArmies creates matches and brings each to its first ply.
-func seatArmies(ctx context.Context, clients []refereev1.MatchServiceClient, preset string, matches int) ([]player, error) {
-	presets, err := referee.LoadPresets()
-	if err != nil {
-		return nil, err
-	}
-	game, err := junqi.Compile(*presets.Get(preset).ArmyChess)
-	if err != nil {
-		return nil, err
-	}
-	players := make([]player, matches)
-	for i := range players {
-		t := &armyTable{client: clients[i%len(clients)], preset: preset, game: game}
-		players[i] = t.move
-		if err := t.begin(ctx); err != nil {
+// seatArmies is the seats of a preset.
+func seatArmies(preset string) seats {
+	return func(ctx context.Context, client refereev1.MatchServiceClient, matches int) ([]table, error) {
+		presets, err := referee.LoadPresets()
+		if err != nil {
 			return nil, err
 		}
+		game, err := junqi.Compile(*presets.Get(preset).ArmyChess)
+		if err != nil {
+			return nil, err
+		}
+		tables := make([]table, matches)
+		for i := range tables {
+			tables[i] = &armyTable{client: client, preset: preset, game: game}
+			if err := tables[i].begin(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return tables, nil
 	}
-	return players, nil
 }
 
 // begin starts a game of a new match, in which all seats have placed their pieces.
@@ -91,7 +89,7 @@ func (t *armyTable) begin(ctx context.Context) error {
 	if t.game.Places() {
 		err = t.place(ctx)
 	}
-	t.state = t.game.Start(0, t.ids)
+	t.state, t.next = t.game.Start(0, t.ids), t.present.GetNextPly()
 	return err
 }
 
@@ -118,42 +116,39 @@ func (t *armyTable) place(ctx context.Context) error {
 	return nil
 }
 
-// move plays a random legal action. A game that is over gives way to another.
-func (t *armyTable) move(ctx context.Context) (time.Duration, error) {
-	if t.present.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING {
-		return 0, t.begin(ctx)
-	}
+func (t *armyTable) match() string { return t.present.GetMatchId() }
+
+// request plays a random legal action.
+func (t *armyTable) request(b []byte) ([]byte, error) {
 	t.actions = t.game.List(&t.state, t.ids, t.actions[:0])
 	if len(t.actions) == 0 {
-		return 0, errors.New("no legal action")
+		return nil, errors.New("no legal action")
 	}
-	action := t.actions[dice()%uint64(len(t.actions))]
-	out := &refereev1.Action{Kind: refereev1.ActionKind(action.Kind), From: t.game.SquareName(action.From)}
-	if action.Kind == rules.ActionMove {
-		out.To = t.game.SquareName(action.To)
+	t.played = t.actions[dice()%uint64(len(t.actions))]
+	action := &refereev1.Action{Kind: refereev1.ActionKind(t.played.Kind), From: t.game.SquareName(t.played.From)}
+	if t.played.Kind == rules.ActionMove {
+		action.To = t.game.SquareName(t.played.To)
 	}
 	seat := uint32(t.state.Turn())
-	request := &refereev1.PlayActionRequest{
-		MatchId: t.present.GetMatchId(), Game: t.present.GetGame(), RequestId: newRequestID(),
-		ExpectedPly: t.present.GetNextPly(), Seat: &seat, Action: out,
-	}
-	start := time.Now()
-	answer, err := t.client.PlayAction(ctx, request)
-	latency := time.Since(start)
-	if err != nil {
-		return 0, fmt.Errorf("ply %d, %v: %w", request.GetExpectedPly(), out, err)
-	}
-	t.present = answer.GetChange().GetGame()
-	return latency, t.take(action, answer.GetChange())
+	t.move.MatchId, t.move.Game, t.move.RequestId = t.present.GetMatchId(), t.present.GetGame(), newRequestID()
+	t.move.ExpectedPly, t.move.Seat, t.move.Action = t.next, &seat, action
+	return proto.MarshalOptions{}.MarshalAppend(b, &t.move)
 }
 
 // take makes the action on the players' board, with the piece that it turned.
-func (t *armyTable) take(action rules.Action, change *refereev1.Change) (err error) {
-	if turned := change.GetEvents()[0].GetTurned(); turned != "" {
-		if t.ids[action.From], err = t.game.ParsePiece(turned); err != nil {
-			return err
+func (t *armyTable) take(change []byte) (goesOn bool, err error) {
+	game, _ := field(change, 1)
+	event, _ := field(change, 3)
+	if turned, _ := field(event, 7); len(turned) > 0 {
+		if t.ids[t.played.From], err = t.game.ParsePiece(string(turned)); err != nil {
+			return false, err
 		}
 	}
-	_, err = t.game.Play(&t.state, t.ids, junqi.Ply(action))
-	return err
+	if _, err = t.game.Play(&t.state, t.ids, junqi.Ply(t.played)); err != nil {
+		return false, fmt.Errorf("%v was accepted: %w", t.played, err)
+	}
+	_, next := field(game, 6)
+	_, status := field(game, 3)
+	t.next = uint32(next)
+	return refereev1.GameStatus(status) == refereev1.GameStatus_GAME_STATUS_PLAYING, nil
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"referee.example/internal/referee"
 	refereev1 "referee.example/proto/referee/v1"
@@ -85,26 +85,41 @@ func (b *bench) bare(ctx context.Context, matches int, play func(context.Context
 	refereev1.RegisterMatchServiceServer(server, &bareServer{play: play})
 	go func() { _ = server.Serve(listener) }() // until Stop
 	defer server.Stop()
-	players := make([]player, matches)
-	clients, hangUp, err := dial(listener.Addr().String())
-	if err != nil {
-		return played{}, err
+	tables := make([]table, matches)
+	for i := range tables {
+		tables[i] = &bareTable{id: bareMatch(i), version: 1}
 	}
-	defer hangUp()
-	for i := range players {
-		client, id, version := clients[i%len(clients)], bareMatch(i), uint32(1)
-		players[i] = func(ctx context.Context) (time.Duration, error) {
-			seat := version % 2
-			request := &refereev1.PlayActionRequest{MatchId: id, Game: 1, RequestId: newRequestID(), ExpectedPly: version,
-				Seat: &seat, Action: &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"}}
-			start := time.Now()
-			answer, err := client.PlayAction(ctx, request)
-			version = answer.GetChange().GetGame().GetNextPly()
-			return time.Since(start), err
-		}
-	}
-	return b.playAll(ctx, players)
+	return b.playAll(ctx, listener.Addr().String(), false, tables)
 }
+
+// bareTable is a row of the bare tables and its version.
+type bareTable struct {
+	id      string
+	version uint32
+	move    refereev1.PlayActionRequest
+}
+
+func (t *bareTable) match() string { return t.id }
+
+func (t *bareTable) request(b []byte) ([]byte, error) {
+	seat := t.version % 2
+	t.move.MatchId, t.move.Game, t.move.RequestId, t.move.ExpectedPly, t.move.Seat = t.id, 1, newRequestID(), t.version, &seat
+	if t.move.Action == nil {
+		t.move.Action = &refereev1.Action{Kind: refereev1.ActionKind_ACTION_KIND_FLIP, From: "a1"}
+	}
+	return proto.MarshalOptions{}.MarshalAppend(b, &t.move)
+}
+
+func (t *bareTable) take(change []byte) (goesOn bool, err error) {
+	game, _ := field(change, 1)
+	_, next := field(game, 6)
+	if t.version++; next != uint64(t.version) {
+		return false, fmt.Errorf("version %d, not %d", next, t.version)
+	}
+	return true, nil
+}
+
+func (t *bareTable) begin(context.Context) error { return nil }
 
 // bareMatch is the id of the bare tables' match n, as bareRows writes it.
 func bareMatch(n int) string {

@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	refereev1 "referee.example/proto/referee/v1"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // connections is how many a platform's backend has open to a replica.
@@ -18,61 +16,61 @@ const connections = 4
 
 func dice() uint64 { return rand.Uint64() } //nolint:gosec // which action a load generator plays is no secret
 
-func dial(address string) (clients []refereev1.MatchServiceClient, hangUp func(), err error) {
-	var open []*grpc.ClientConn
-	hangUp = func() {
-		for _, conn := range open {
-			_ = conn.Close()
+// playAll has every table play one move after the other for the bench's length.
+func (b *bench) playAll(ctx context.Context, address string, streamed bool, tables []table, headers ...hpack.HeaderField) (p played, err error) {
+	lines := make([]*line, min(connections, len(tables)))
+	shares := make([][]table, len(lines))
+	for i := range lines {
+		if lines[i], err = newLine(ctx, address, streamed, headers...); err != nil {
+			return p, err
 		}
+		defer func() { _ = lines[i].conn.Close() }()
 	}
-	for range connections {
-		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			hangUp()
-			return nil, nil, err
-		}
-		open = append(open, conn)
-		clients = append(clients, refereev1.NewMatchServiceClient(conn))
+	for i, t := range tables {
+		shares[i%len(lines)] = append(shares[i%len(lines)], t)
 	}
-	return clients, hangUp, nil
-}
-
-// player plays the next move of its match and returns how long the answer took.
-// What it does besides, to begin a game, is not in that; 0 is no move.
-type player func(ctx context.Context) (time.Duration, error)
-
-// playAll has every player play one move after the other for the bench's length.
-func (b *bench) playAll(ctx context.Context, players []player) (played, error) {
-	perPlayer, errs := make([][]time.Duration, len(players)), make([]error, len(players))
 	before, err := b.used()
 	if err != nil {
-		return played{}, err
+		return p, err
 	}
 	allocatedBefore := allocated()
 	start := time.Now()
-	end := start.Add(b.length)
+	errs := make([]error, len(lines))
 	var all sync.WaitGroup
-	for i, play := range players {
-		all.Go(func() {
-			for time.Now().Before(end) {
-				latency, err := play(ctx)
-				if err != nil {
-					errs[i] = err
-					return
-				}
-				if latency > 0 {
-					perPlayer[i] = append(perPlayer[i], latency)
-				}
-			}
-		})
+	for i, l := range lines {
+		all.Go(func() { errs[i] = l.play(ctx, shares[i], start.Add(b.length)) })
 	}
 	all.Wait()
-	p := played{elapsed: time.Since(start), allocated: allocated() - allocatedBefore}
+	p = played{elapsed: time.Since(start), allocated: allocated() - allocatedBefore}
 	if p.used, err = b.since(before); err != nil {
 		return p, err
 	}
-	for _, own := range perPlayer {
-		p.latencies = append(p.latencies, own...)
+	for _, l := range lines {
+		p.latencies = append(p.latencies, l.latencies...)
 	}
 	return p, errors.Join(errs...)
+}
+
+// field returns the first field of a number in a message: its bytes, or its value.
+func field(message []byte, number protowire.Number) (content []byte, value uint64) {
+	for len(message) > 0 {
+		found, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, 0
+		}
+		message = message[n:]
+		if found == number {
+			if kind == protowire.BytesType {
+				content, _ = protowire.ConsumeBytes(message)
+			} else {
+				value, _ = protowire.ConsumeVarint(message)
+			}
+			return content, value
+		}
+		if n = protowire.ConsumeFieldValue(found, kind, message); n < 0 {
+			return nil, 0
+		}
+		message = message[n:]
+	}
+	return nil, 0
 }

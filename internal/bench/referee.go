@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	"referee.example/internal/app"
 	"referee.example/internal/rules"
@@ -22,47 +24,30 @@ import (
 // ruleset is the preset that is played.
 const ruleset = "7club-standard"
 
-// table is a match of the referee and what its player knows.
-type table struct {
-	client refereev1.MatchServiceClient
-	game   *banqi.Game
-	latest *refereev1.Game
-	play   func(context.Context, *refereev1.PlayActionRequest) (*refereev1.Change, error)
+// refereeTable is a match of the referee and what its player knows.
+type refereeTable struct {
+	client   refereev1.MatchServiceClient
+	rules    *banqi.Game
+	present  *refereev1.Game // when it began
+	position banqi.State
+	actions  []rules.Action // room
+	played   rules.Action   // that is on its way
+	move     refereev1.PlayActionRequest
 }
 
 func (b *bench) refereeUnary(ctx context.Context, matches int) (played, error) {
-	return b.referee(ctx, matches, func(_ context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
-		for i, t := range tables {
-			client := clients[i%len(clients)]
-			t.play = func(ctx context.Context, r *refereev1.PlayActionRequest) (*refereev1.Change, error) {
-				answer, err := client.PlayAction(ctx, r)
-				return answer.GetChange(), err
-			}
-		}
-		return nil
-	})
+	return b.referee(ctx, matches, false, seat)
 }
 
 func (b *bench) refereeStream(ctx context.Context, matches int) (played, error) {
-	return b.referee(ctx, matches, func(ctx context.Context, clients []refereev1.MatchServiceClient, tables []*table) error {
-		var streams []*stream
-		for _, client := range clients[:min(len(clients), len(tables))] {
-			s, err := openStream(ctx, client)
-			if err != nil {
-				return err
-			}
-			streams = append(streams, s)
-		}
-		for i, t := range tables {
-			t.play = streams[i%len(streams)].play
-		}
-		return nil
-	})
+	return b.referee(ctx, matches, true, seat)
 }
 
+// seats creates so many matches and brings each to its first ply.
+type seats func(ctx context.Context, client refereev1.MatchServiceClient, matches int) ([]table, error)
+
 // referee plays on a whole replica: one that seals, proves, chains and logs.
-func (b *bench) referee(ctx context.Context, matches int,
-	connect func(context.Context, []refereev1.MatchServiceClient, []*table) error) (played, error) {
+func (b *bench) referee(ctx context.Context, matches int, streamed bool, seat seats) (played, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return played{}, err
@@ -86,36 +71,29 @@ func (b *bench) referee(ctx context.Context, matches int,
 		return played{}, err
 	}
 	defer replica.Stop()
-	clients, hangUp, err := dial(replica.Addr())
+	conn, err := grpc.NewClient(replica.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return played{}, err
 	}
-	defer hangUp()
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token))
-	defer cancel()
-	tables, err := seat(ctx, clients, matches)
+	defer func() { _ = conn.Close() }()
+	authorization := "Bearer " + token
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", authorization)
+	tables, err := seat(ctx, refereev1.NewMatchServiceClient(conn), matches)
 	if err != nil {
 		return played{}, err
 	}
-	if err := connect(ctx, clients, tables); err != nil {
-		return played{}, err
-	}
-	players := make([]player, len(tables))
-	for i, t := range tables {
-		players[i] = t.move
-	}
-	return b.playAll(ctx, players)
+	return b.playAll(ctx, replica.Addr(), streamed, tables, hpack.HeaderField{Name: "authorization", Value: authorization})
 }
 
-// seat creates matches and starts their first games.
-func seat(ctx context.Context, clients []refereev1.MatchServiceClient, matches int) ([]*table, error) {
+// seat is the seats of dark chess.
+func seat(ctx context.Context, client refereev1.MatchServiceClient, matches int) ([]table, error) {
 	game, err := loadGame()
 	if err != nil {
 		return nil, err
 	}
-	tables := make([]*table, matches)
+	tables := make([]table, matches)
 	for i := range tables {
-		tables[i] = &table{client: clients[i%len(clients)], game: game}
+		tables[i] = &refereeTable{client: client, rules: game}
 		if err := tables[i].begin(ctx); err != nil {
 			return nil, err
 		}
@@ -123,8 +101,9 @@ func seat(ctx context.Context, clients []refereev1.MatchServiceClient, matches i
 	return tables, nil
 }
 
-// begin starts the next game, of a new match if the present one is over.
-func (t *table) begin(ctx context.Context) error {
+// begin starts the next game, of a new match if the present one is over or waits
+// for a ruling.
+func (t *refereeTable) begin(ctx context.Context) error {
 	next, err := t.next(ctx)
 	if err != nil {
 		return err
@@ -133,15 +112,19 @@ func (t *table) begin(ctx context.Context) error {
 		MatchId: next.GetMatchId(), Game: next.GetGame(), RequestId: newRequestID(), ExpectedSeq: next.GetNextSeq(),
 		Balances: []int64{100_000, 100_000},
 	})
-	t.latest = started.GetChange().GetGame()
+	if err != nil {
+		return err
+	}
+	t.present = started.GetChange().GetGame()
+	t.position, err = t.rules.ParseState(t.present.GetDarkChess().GetState())
 	return err
 }
 
-func (t *table) next(ctx context.Context) (*refereev1.Game, error) {
-	if t.latest != nil {
-		present, err := t.client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: t.latest.GetMatchId()})
-		if err != nil || present.GetGame().GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_START {
-			return present.GetGame(), err
+func (t *refereeTable) next(ctx context.Context) (*refereev1.Game, error) {
+	if t.present != nil {
+		ended, err := t.client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: t.present.GetMatchId()})
+		if err != nil || ended.GetGame().GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_START {
+			return ended.GetGame(), err
 		}
 	}
 	created, err := t.client.CreateMatch(ctx, &refereev1.CreateMatchRequest{
@@ -151,114 +134,43 @@ func (t *table) next(ctx context.Context) (*refereev1.Game, error) {
 	return created.GetChange().GetGame(), err
 }
 
-// move plays a random legal action. Games that are over, or that wait for a
-// ruling, give way to others.
-func (t *table) move(ctx context.Context) (time.Duration, error) {
-	if t.latest.GetStatus() != refereev1.GameStatus_GAME_STATUS_PLAYING {
-		if t.latest.GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_RULING {
-			t.latest = nil
-		}
-		return 0, t.begin(ctx)
-	}
-	action, err := t.choose()
-	if err != nil {
-		return 0, err
-	}
-	seat := t.latest.GetToMove()
-	request := &refereev1.PlayActionRequest{
-		MatchId: t.latest.GetMatchId(), Game: t.latest.GetGame(), RequestId: newRequestID(),
-		ExpectedPly: t.latest.GetNextPly(), Seat: &seat, Action: action,
-	}
-	start := time.Now()
-	change, err := t.play(ctx, request)
-	latency := time.Since(start)
-	if err != nil {
-		return 0, fmt.Errorf("ply %d, %v: %w", request.GetExpectedPly(), action, err)
-	}
-	t.latest = change.GetGame()
-	return latency, nil
-}
+func (t *refereeTable) match() string { return t.present.GetMatchId() }
 
-func (t *table) choose() (*refereev1.Action, error) {
-	position, err := t.game.ParseState(t.latest.GetDarkChess().GetState())
-	if err != nil {
-		return nil, err
-	}
-	actions := t.game.List(&position, nil)
-	if len(actions) == 0 {
+// request plays a random legal action.
+func (t *refereeTable) request(b []byte) ([]byte, error) {
+	t.actions = t.rules.List(&t.position, t.actions[:0])
+	if len(t.actions) == 0 {
 		return nil, errors.New("no legal action")
 	}
-	a := actions[dice()%uint64(len(actions))]
-	out := &refereev1.Action{Kind: refereev1.ActionKind(a.Kind)}
+	a := t.actions[dice()%uint64(len(t.actions))]
+	action := &refereev1.Action{Kind: refereev1.ActionKind(a.Kind)}
 	if a.From != rules.NoSquare {
-		out.From = banqi.SquareName(a.From)
+		action.From = banqi.SquareName(a.From)
 	}
 	if a.To != rules.NoSquare {
-		out.To = banqi.SquareName(a.To)
+		action.To = banqi.SquareName(a.To)
 	}
-	return out, nil
+	seat := uint32(t.position.Turn())
+	t.played = a
+	t.move.MatchId, t.move.Game, t.move.RequestId = t.present.GetMatchId(), t.present.GetGame(), newRequestID()
+	t.move.ExpectedPly, t.move.Seat, t.move.Action = uint32(t.position.Ply()+1), &seat, action
+	return proto.MarshalOptions{}.MarshalAppend(b, &t.move)
 }
 
-// stream shares one PlayActions stream among many tables.
-type stream struct {
-	sending sync.Mutex
-	grpc.BidiStreamingClient[refereev1.PlayActionsRequest, refereev1.PlayActionsResponse]
-
-	mu      sync.Mutex
-	waiting map[string]chan *refereev1.PlayActionsResponse // by request
-	broken  error
-}
-
-func openStream(ctx context.Context, client refereev1.MatchServiceClient) (*stream, error) {
-	calls, err := client.PlayActions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := &stream{BidiStreamingClient: calls, waiting: map[string]chan *refereev1.PlayActionsResponse{}}
-	go s.receive()
-	return s, nil
-}
-
-func (s *stream) receive() {
-	for {
-		answer, err := s.Recv()
-		s.mu.Lock()
-		if err != nil {
-			s.broken = err
-			for _, waiting := range s.waiting {
-				close(waiting)
-			}
-			s.mu.Unlock()
-			return
+// take makes the move on the player's own board, by the piece that it turned.
+func (t *refereeTable) take(change []byte) (goesOn bool, err error) {
+	game, _ := field(change, 1)
+	event, _ := field(change, 3)
+	letter, _ := field(event, 7)
+	_, status := field(game, 3)
+	turned := rules.NoPiece
+	if len(letter) == 1 {
+		if turned, err = banqi.ParsePiece(letter[0]); err != nil {
+			return false, err
 		}
-		waiting := s.waiting[answer.GetRequestId()]
-		delete(s.waiting, answer.GetRequestId())
-		s.mu.Unlock()
-		waiting <- answer
 	}
-}
-
-func (s *stream) play(_ context.Context, r *refereev1.PlayActionRequest) (*refereev1.Change, error) {
-	answer := make(chan *refereev1.PlayActionsResponse, 1)
-	s.mu.Lock()
-	if s.broken != nil {
-		s.mu.Unlock()
-		return nil, s.broken
+	if _, err := t.rules.Apply(&t.position, t.played, turned); err != nil {
+		return false, fmt.Errorf("%v was accepted: %w", t.played, err)
 	}
-	s.waiting[r.GetRequestId()] = answer
-	s.mu.Unlock()
-	s.sending.Lock()
-	err := s.Send(&refereev1.PlayActionsRequest{Play: r})
-	s.sending.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	got, ok := <-answer
-	if !ok {
-		return nil, errors.New("the stream broke")
-	}
-	if refusal := got.GetRefusal(); refusal != nil {
-		return nil, fmt.Errorf("refused: %s %s", refusal.GetReason(), refusal.GetMessage())
-	}
-	return got.GetChange(), nil
+	return refereev1.GameStatus(status) == refereev1.GameStatus_GAME_STATUS_PLAYING, nil
 }

@@ -14,14 +14,13 @@ type ID [16]byte
 
 // String returns the ID in its usual form.
 func (id ID) String() string {
-	text := make([]byte, 0, 36)
-	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
-		if i > 0 {
-			text = append(text, '-')
-		}
-		text = hex.AppendEncode(text, part)
-	}
-	return string(text)
+	text := [36]byte{8: '-', 13: '-', 18: '-', 23: '-'}
+	hex.Encode(text[:], id[:4])
+	hex.Encode(text[9:], id[4:6])
+	hex.Encode(text[14:], id[6:8])
+	hex.Encode(text[19:], id[8:10])
+	hex.Encode(text[24:], id[10:])
+	return string(text[:])
 }
 
 // EventKind is what happened. The numbers are stored and are those of the

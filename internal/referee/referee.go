@@ -66,8 +66,10 @@ type Store interface {
 	Load(ctx context.Context, id ID) (Loaded, error)
 	// Recent returns a match as this replica saw it last, without asking the
 	// database, or nil. It may be stale: a commit decided on it is then refused.
+	// The caller does not change it.
 	Recent(ctx context.Context, id ID) *State
-	// Commit returns ErrConflict, ErrTooLate, ErrTooEarly, ErrOverloaded or
+	// Commit keeps what the change points to, which nobody changes any more.
+	// It returns ErrConflict, ErrTooLate, ErrTooEarly, ErrOverloaded or
 	// ErrRefTaken with nothing changed. After any other error the outcome is unknown.
 	Commit(ctx context.Context, c Change) error
 	// FindCreated returns the match that a CreateMatch request made and the

@@ -43,7 +43,7 @@ type call struct {
 	method string
 	id     string
 	start  time.Time
-	ids    []any // of match and request, for the log
+	ids    []slog.Attr // of match and request, for the log
 	token  *Token
 	trace  trace.SpanContext
 	server *Server
@@ -202,27 +202,27 @@ func (c *call) end(panicked any, err error) error {
 // log writes method, code, duration and ids, never a body: hidden pieces must
 // not reach a log. The cause of an internal fault is told here and only here.
 func (c *call) log(st *status.Status, err error) {
-	attributes := []any{"method", c.method, "code", st.Code().String(),
-		"duration_us", time.Since(c.start).Microseconds(), "request", c.id}
+	attributes := append(make([]slog.Attr, 0, 11), slog.String("method", c.method), slog.String("code", st.Code().String()),
+		slog.Int64("duration_us", time.Since(c.start).Microseconds()), slog.String("request", c.id))
 	if reason := reasonOf(st); reason != "" {
-		attributes = append(attributes, "reason", reason)
+		attributes = append(attributes, slog.String("reason", reason))
 	}
 	if c.token != nil {
-		attributes = append(attributes, "principal", c.token.Name, "platform", c.token.Platform)
+		attributes = append(attributes, slog.String("principal", c.token.Name), slog.String("platform", c.token.Platform))
 	}
 	if c.trace.IsValid() {
-		attributes = append(attributes, "trace_id", c.trace.TraceID().String())
+		attributes = append(attributes, slog.String("trace_id", c.trace.TraceID().String()))
 	}
 	attributes = append(attributes, c.ids...)
 	level := slog.LevelInfo
 	switch st.Code() {
 	case codes.Internal, codes.Unknown:
 		level = slog.LevelError
-		attributes = append(attributes, "cause", err.Error())
+		attributes = append(attributes, slog.String("cause", err.Error()))
 	case codes.Unavailable:
 		level = slog.LevelWarn
 	}
-	c.server.log.Log(context.Background(), level, "call", attributes...)
+	c.server.log.LogAttrs(context.Background(), level, "call", attributes...)
 }
 
 // frames tells where a panic came from. It names functions and lines only: the
@@ -241,15 +241,15 @@ func frames() string {
 }
 
 // idsOf returns the ids of a request for the log, if they are well formed.
-func idsOf(req any) (attributes []any) {
+func idsOf(req any) (attributes []slog.Attr) {
 	if r, ok := req.(interface{ GetMatchId() string }); ok {
 		if _, ok := parseID(r.GetMatchId()); ok {
-			attributes = append(attributes, "match_id", r.GetMatchId())
+			attributes = append(attributes, slog.String("match_id", r.GetMatchId()))
 		}
 	}
 	if r, ok := req.(interface{ GetRequestId() string }); ok {
 		if _, ok := parseID(r.GetRequestId()); ok {
-			attributes = append(attributes, "request_id", r.GetRequestId())
+			attributes = append(attributes, slog.String("request_id", r.GetRequestId()))
 		}
 	}
 	return attributes

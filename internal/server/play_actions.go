@@ -24,8 +24,9 @@ func (m *matchService) PlayActions(stream grpc.BidiStreamingServer[refereev1.Pla
 	defer cancel(nil)
 	p := &playStream{
 		service: m, stream: stream, cancel: cancel,
-		tails: map[string]chan struct{}{}, slots: make(chan struct{}, maxInFlight),
+		tails: map[string]chan struct{}{}, slots: make(chan struct{}, maxInFlight), idle: make(chan func()),
 	}
+	defer close(p.idle) // after the work is done
 	requests := p.receive(ctx)
 	age := time.NewTimer(m.limits.streamAge)
 	defer age.Stop()
@@ -54,6 +55,7 @@ type playStream struct {
 	cancel  context.CancelCauseFunc
 	working sync.WaitGroup
 	slots   chan struct{}
+	idle    chan func() // taken by goroutines without work
 
 	mu    sync.Mutex
 	tails map[string]chan struct{} // closed when the match's latest request is answered
@@ -109,7 +111,7 @@ func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRe
 	before := p.tails[match]
 	p.tails[match] = done
 	p.mu.Unlock()
-	p.working.Go(func() {
+	p.work(func() {
 		defer func() {
 			p.mu.Lock()
 			if p.tails[match] == done {
@@ -124,6 +126,22 @@ func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRe
 		}
 		p.send(p.answer(ctx, r))
 	})
+}
+
+// work does a job on a goroutine that has none, whose stack has grown by earlier
+// ones, or on a new one. There are as many as there were jobs at once.
+func (p *playStream) work(job func()) {
+	p.working.Add(1)
+	select {
+	case p.idle <- job:
+	default:
+		go func() {
+			for ok := true; ok; job, ok = <-p.idle {
+				job()
+				p.working.Done()
+			}
+		}()
+	}
 }
 
 // answer plays one action. A panic is this request's fault alone.

@@ -62,13 +62,27 @@ func (c *check) id(field, value string) (id referee.ID) {
 	return id
 }
 
+// parseID reads an id in the form in which String writes it, of which each move has two.
 func parseID(value string) (id referee.ID, ok bool) {
-	digits, err := hex.DecodeString(strings.ReplaceAll(value, "-", ""))
-	if err != nil || len(digits) != len(id) {
+	var text [36]byte
+	if copy(text[:], value) != len(value) || len(value) != len(text) {
 		return referee.ID{}, false
 	}
-	id = referee.ID(digits)
-	return id, id != referee.ID{} && id.String() == value
+	digits := text[:0]
+	for i, c := range text {
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return referee.ID{}, false
+			}
+		case 'A' <= c && c <= 'F':
+			return referee.ID{}, false
+		default:
+			digits = append(digits, c)
+		}
+	}
+	_, err := hex.Decode(id[:], digits)
+	return id, err == nil && id != referee.ID{}
 }
 
 // text reads a string of so many bytes. Postgres stores no NUL, so none is taken.

@@ -41,6 +41,9 @@ const (
 	maxHeaderBytes   = 16 << 10
 	maxConnections   = 20_000  // a port; further ones are closed as they come
 	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
+	// workers answer calls on stacks that have grown already; a call that finds none
+	// free gets a goroutine of its own.
+	workers = 64
 
 	handshakeTimeout = 10 * time.Second // TLS and HTTP/2 together
 	connectionIdle   = 15 * time.Minute // without a call
@@ -147,6 +150,7 @@ func newServer(c Config, l limits) *Server {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(l.handshake),
 		grpc.ReadBufferSize(readBufferBytes),
+		grpc.NumStreamWorkers(workers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,

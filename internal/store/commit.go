@@ -37,7 +37,7 @@ WITH held AS MATERIALIZED (
 	RETURNING 1
 ), logged AS (
 	INSERT INTO events (match_id, ` + eventColumns + `)
-	SELECT $1, ` + eventColumns + ` FROM ` + newEvents + `
+	SELECT $1, ` + newEvent + ` FROM ` + newEvents + `
 	WHERE EXISTS (SELECT FROM saved)
 ), answer AS (
 	SELECT CASE WHEN EXISTS (SELECT FROM saved) THEN 0
@@ -148,7 +148,7 @@ func (s *Store) commitAll(ctx context.Context, c referee.Change, further *furthe
 	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	err := s.send(ctx, "commit", batch)
 	if err == nil {
-		s.recent.put(c.State.ID, row.version+1, row.state)
+		s.recent.put(c.State, row.version+1)
 	}
 	return err
 }

@@ -44,14 +44,19 @@ func (s *Store) create(ctx context.Context, c referee.Change) error {
 		batch.Queue(sqlAddParticipant, m.Platform, player, uuid(m.ID), seat)
 	}
 	batch.Queue(sqlAddGame, uuid(m.ID), m.Game.Number, m.Game.Commitment[:], m.Game.Sealed)
-	snapshot := m.Snapshot()
-	batch.Queue(sqlAddState, uuid(m.ID), snapshot)
+	batch.Queue(sqlAddState, uuid(m.ID), m.Snapshot())
 	batch.Queue(sqlAddEvents, append([]any{uuid(m.ID)}, eventArrays(c.Events)...)...)
 	err := s.send(ctx, "create a match", batch)
-	if err == nil {
-		s.recent.put(m.ID, 1, snapshot)
+	if err != nil {
+		return err
 	}
-	return err
+	// Not with its caller's ruleset, which no other match shares.
+	if shared, ok := s.rulesets.get(r.Hash); ok {
+		created := *m
+		created.Rules = shared
+		s.recent.put(&created, 1)
+	}
+	return nil
 }
 
 // FindCreated returns the match that a CreateMatch request made and the

@@ -16,17 +16,20 @@ import (
 const eventColumns = `game, seq, ply, event_time, principal, seat, kind, action_kind, from_square, to_square,
 	turned, captured, request_id, clocks, client_hash, detail, hash`
 
-// newEvents is the table of the events to be logged, from parameters $2 to $18.
+// newEvents are the numbers i of the events to be logged, and newEvent is the i-th:
+// a row of the arrays in the parameters $2 to $18. To unnest that many arrays costs
+// more than all else that a statement does for an event.
 const (
-	newEvents      = `unnest(` + newEventArrays + `) AS e (` + eventColumns + `)`
-	newEventArrays = `$2::smallint[], $3::integer[], $4::integer[], $5::timestamptz[], $6::integer[],
-	$7::smallint[], $8::smallint[], $9::smallint[], $10::smallint[], $11::smallint[], $12::smallint[], $13::smallint[],
-	$14::uuid[], $15::bytea[], $16::bytea[], $17::bytea[], $18::bytea[]`
+	newEvents = `generate_subscripts($2::smallint[], 1) AS i`
+	newEvent  = `($2::smallint[])[i], ($3::integer[])[i], ($4::integer[])[i], ($5::timestamptz[])[i], ($6::integer[])[i],
+	($7::smallint[])[i], ($8::smallint[])[i], ($9::smallint[])[i], ($10::smallint[])[i], ($11::smallint[])[i],
+	($12::smallint[])[i], ($13::smallint[])[i], ($14::uuid[])[i], ($15::bytea[])[i], ($16::bytea[])[i], ($17::bytea[])[i],
+	($18::bytea[])[i]`
 )
 
 const (
 	sqlAddEvents = `INSERT INTO events (match_id, ` + eventColumns + `)
-SELECT $1, ` + eventColumns + ` FROM ` + newEvents
+SELECT $1, ` + newEvent + ` FROM ` + newEvents
 	sqlEvents = `SELECT ` + eventColumns + ` FROM events
 WHERE match_id = $1 AND game = $2 AND seq >= $3 ORDER BY seq LIMIT $4`
 	// The event of a ply is that of a player (3) or of the server (4). Its seq is

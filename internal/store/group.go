@@ -42,10 +42,10 @@ const (
 
 	groupGiven = `
 WITH given AS MATERIALIZED (
-	SELECT match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off
-	FROM unnest($19::uuid[], $20::bigint[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[],
-		$24::bytea[], $25::timestamptz[], $26::timestamptz[], $27::boolean[])
-		AS g (match_id, decided_on, after_at, before_at, known_at, state, deadline, outages_after, put_off)
+	SELECT ($19::uuid[])[i] AS match_id, ($20::bigint[])[i] AS decided_on, ($21::timestamptz[])[i] AS after_at,
+		($22::timestamptz[])[i] AS before_at, ($23::timestamptz[])[i] AS known_at, ($24::bytea[])[i] AS state,
+		($25::timestamptz[])[i] AS deadline, ($26::timestamptz[])[i] AS outages_after, ($27::boolean[])[i] AS put_off
+	FROM generate_subscripts($19::uuid[], 1) AS i
 ), `
 	groupHeld = `held AS MATERIALIZED (
 	SELECT match_id, version FROM match_states WHERE match_id = ANY ($19::uuid[])
@@ -63,8 +63,8 @@ WITH given AS MATERIALIZED (
 	RETURNING s.match_id
 ), logged AS (
 	INSERT INTO events (match_id, ` + eventColumns + `)
-	SELECT match_id, ` + eventColumns + `
-	FROM unnest($1::uuid[], ` + newEventArrays + `) AS e (match_id, ` + eventColumns + `) JOIN saved USING (match_id)
+	SELECT match_id, ` + newEvent + `
+	FROM ` + newEvents + ` JOIN saved ON match_id = ($1::uuid[])[i]
 )`
 	groupVerdicts = `
 SELECT j.match_id, CASE WHEN s.match_id IS NOT NULL THEN 0 ELSE greatest(j.verdict, 1) END
@@ -94,6 +94,7 @@ type group struct {
 type pending struct {
 	ctx    context.Context
 	id     referee.ID
+	state  *referee.State
 	row    row
 	events []referee.Event
 	ending *ending    // nil in the group of ordinary changes
@@ -101,7 +102,7 @@ type pending struct {
 }
 
 func newPending(ctx context.Context, c referee.Change, ending *ending) *pending {
-	return &pending{ctx: ctx, id: c.State.ID, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
+	return &pending{ctx: ctx, id: c.State.ID, state: c.State, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
 }
 
 // newGroup returns a group whose writers run until close.
@@ -239,7 +240,7 @@ func (g *group) wanted(batch []*pending) []*pending {
 // settle answers a change.
 func (g *group) settle(p *pending, err error) {
 	if err == nil {
-		g.recent.put(p.id, p.row.version+1, p.row.state)
+		g.recent.put(p.state, p.row.version+1)
 	}
 	g.mu.Lock()
 	g.unanswered--

@@ -109,24 +109,21 @@ func (s *Store) loaded(ctx context.Context, r *loadedRow) (loaded referee.Loaded
 	}
 	loaded.State, err = s.decode(ctx, r.id, r.version, r.snapshot)
 	if err == nil {
-		s.recent.put(r.id, r.version, r.snapshot)
+		s.recent.put(loaded.State, r.version)
 	}
 	return loaded, err
 }
 
 // Recent returns a match as this replica read or committed it last, nil if it
-// does not remember it. Another replica may have changed it since.
+// does not remember it. Another replica may have changed it since. The caller does
+// not change it: others get the same one.
 func (s *Store) Recent(ctx context.Context, id referee.ID) *referee.State {
-	version, snapshot := s.recent.get(id)
-	if snapshot == nil {
+	state := s.recent.get(id)
+	if state == nil {
 		recentLookups.Add(ctx, 1, miss)
 		return nil
 	}
 	recentLookups.Add(ctx, 1, hit)
-	state, err := s.decode(ctx, id, version, snapshot)
-	if err != nil {
-		return nil // the caller loads it and meets the fault there
-	}
 	return state
 }
 

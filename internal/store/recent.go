@@ -6,57 +6,53 @@ import (
 	"referee.example/internal/referee"
 )
 
-// recentLimit bounds how many matches a generation of recent holds: at about a
-// kilobyte a snapshot, some 16 MiB for the two.
+// recentLimit bounds how many matches a generation of recent holds: at about two
+// kilobytes a match, some 32 MiB for the two.
 const recentLimit = 8192
 
-// recent remembers the rows of the matches that this replica read or committed
-// last, as they stand in the database, in two generations: when the younger is
-// full the older is forgotten. It may be stale at any time, and losing an entry
-// costs a query, nothing else. The zero value is empty.
+// recent remembers the matches that this replica read or committed last, as they
+// stand in the database, in two generations: when the younger is full the older is
+// forgotten. It may be stale at any time, and losing an entry costs a query,
+// nothing else. The zero value is empty.
 type recent struct {
 	mu             sync.Mutex
-	younger, older map[referee.ID]remembered
+	younger, older map[referee.ID]*referee.State // that nobody changes any more
 }
 
-// remembered is a match's row. Nobody changes the snapshot's bytes.
-type remembered struct {
-	version  int64
-	snapshot []byte
-}
-
-// get returns a match's row, nil if it is not remembered.
-func (r *recent) get(id referee.ID) (version int64, snapshot []byte) {
+// get returns a match, nil if it is not remembered. The caller does not change it.
+func (r *recent) get(id referee.ID) *referee.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	row := r.find(id)
-	return row.version, row.snapshot
+	return r.find(id)
 }
 
-// put remembers a row unless a newer one is: answers may come in any order.
-func (r *recent) put(id referee.ID, version int64, snapshot []byte) {
+// put remembers a match as it is at a version, unless a newer one is: answers may
+// come in any order.
+func (r *recent) put(s *referee.State, version int64) {
+	own := *s
+	own.Version = version
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.find(id).version < version {
-		r.add(id, remembered{version, snapshot})
+	if known := r.find(s.ID); known == nil || known.Version < version {
+		r.add(&own)
 	}
 }
 
 // find looks in both generations; what is used stays in the younger.
-func (r *recent) find(id referee.ID) remembered {
-	row, ok := r.younger[id]
-	if ok {
-		return row
+func (r *recent) find(id referee.ID) *referee.State {
+	s := r.younger[id]
+	if s != nil {
+		return s
 	}
-	if row, ok = r.older[id]; ok {
-		r.add(id, row)
+	if s = r.older[id]; s != nil {
+		r.add(s)
 	}
-	return row
+	return s
 }
 
-func (r *recent) add(id referee.ID, row remembered) {
-	if _, ok := r.younger[id]; !ok && len(r.younger) >= recentLimit || r.younger == nil {
-		r.older, r.younger = r.younger, make(map[referee.ID]remembered, recentLimit)
+func (r *recent) add(s *referee.State) {
+	if r.younger[s.ID] == nil && len(r.younger) >= recentLimit || r.younger == nil {
+		r.older, r.younger = r.younger, make(map[referee.ID]*referee.State, recentLimit)
 	}
-	r.younger[id] = row
+	r.younger[s.ID] = s
 }

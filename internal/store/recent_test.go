@@ -325,21 +325,21 @@ func TestRecentIsBoundedAndKeepsTheNewest(t *testing.T) {
 		return id
 	}
 	used := id(-1)
-	r.put(used, 5, []byte{5})
-	r.put(used, 4, []byte{4})
-	if version, snapshot := r.get(used); version != 5 || snapshot[0] != 5 {
-		t.Errorf("an older row took the place of a newer one: version %d", version)
+	r.put(&referee.State{ID: used, Stake: 5}, 5)
+	r.put(&referee.State{ID: used, Stake: 4}, 4)
+	if s := r.get(used); s.Version != 5 || s.Stake != 5 {
+		t.Errorf("an older row took the place of a newer one: version %d", s.Version)
 	}
 	for n := range 5 * recentLimit {
-		r.put(id(n), 1, []byte{1})
-		if version, _ := r.get(used); version != 5 {
+		r.put(&referee.State{ID: id(n)}, 1)
+		if s := r.get(used); s == nil || s.Version != 5 {
 			t.Fatalf("what is used was forgotten after %d others", n)
 		}
 		if held := len(r.younger) + len(r.older); held > 2*recentLimit {
 			t.Fatalf("%d rows are held", held)
 		}
 	}
-	if _, snapshot := r.get(id(0)); snapshot != nil {
+	if r.get(id(0)) != nil {
 		t.Error("what nobody used for long is still there")
 	}
 }
