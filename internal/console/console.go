@@ -206,6 +206,7 @@ var failures = map[codes.Code]int{
 	codes.InvalidArgument: http.StatusNotFound, codes.Unavailable: http.StatusServiceUnavailable,
 	codes.ResourceExhausted: http.StatusServiceUnavailable, codes.DeadlineExceeded: http.StatusGatewayTimeout,
 	codes.FailedPrecondition: http.StatusConflict,
+	codes.Canceled:           http.StatusServiceUnavailable, // the viewer has gone, and reads it no more
 }
 
 // failure is what the page of a refusal says.

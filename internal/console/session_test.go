@@ -2,11 +2,15 @@ package console
 
 import (
 	"encoding/base64"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"referee.example/internal/deal"
 )
@@ -107,6 +111,20 @@ func TestSession(t *testing.T) {
 	now = now.Add(time.Second)
 	if tokenOf(s, cookie.Value) != "" {
 		t.Error("the session outlived its end")
+	}
+}
+
+// TestWhoGoesIsNoFault: a viewer who leaves a page before it is there puts no error
+// into the log.
+func TestWhoGoesIsNoFault(t *testing.T) {
+	var logged strings.Builder
+	c := &console{pages: newPages(), log: slog.New(slog.NewTextHandler(&logged, nil)), sessions: sessions{keys: testKeys(t, keyLine("one", 1)), now: time.Now}}
+	for code, faulty := range map[codes.Code]bool{codes.Canceled: false, codes.NotFound: false, codes.Internal: true} {
+		logged.Reset()
+		c.fail(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/console/games", nil), status.Error(code, ""))
+		if got := strings.Contains(logged.String(), "level=ERROR"); got != faulty {
+			t.Errorf("%v: an error is logged: %t", code, got)
+		}
 	}
 }
 
