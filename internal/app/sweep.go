@@ -87,6 +87,7 @@ func (s *sweep) run(ctx context.Context) {
 			}
 			return
 		case <-ticker.C:
+			s.putOff(ctx)
 			s.look(ctx)
 		case done := <-s.settled:
 			s.finish(ctx, done)
@@ -95,6 +96,25 @@ func (s *sweep) run(ctx context.Context) {
 			}
 		}
 		s.start(ctx)
+	}
+}
+
+// putOff spares looks the matches that have gone on since they were to be looked at.
+func (s *sweep) putOff(ctx context.Context) {
+	if time.Now().Before(s.resume) {
+		return
+	}
+	if err := s.store.PutOff(ctx); err != nil {
+		s.wait(ctx, "sweep could not put off what is not due", err)
+	}
+}
+
+// wait has the sweep ask nothing for a while, the longer the more often it failed.
+func (s *sweep) wait(ctx context.Context, message string, err error) {
+	s.pause = min(max(2*s.pause, sweepEvery), maxSweepPause)
+	s.resume, s.full = time.Now().Add(s.pause), false
+	if ctx.Err() == nil {
+		s.logger.Warn(message, "error", err)
 	}
 }
 
@@ -107,11 +127,7 @@ func (s *sweep) look(ctx context.Context) {
 	limit := sweepLook + len(s.busy) + len(s.failing)
 	due, err := s.store.Due(ctx, limit)
 	if err != nil {
-		s.pause = min(max(2*s.pause, sweepEvery), maxSweepPause)
-		s.resume, s.full = now.Add(s.pause), false
-		if ctx.Err() == nil {
-			s.logger.Warn("sweep could not ask what is due", "error", err)
-		}
+		s.wait(ctx, "sweep could not ask what is due", err)
 		return
 	}
 	s.pause = 0

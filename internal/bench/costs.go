@@ -92,7 +92,13 @@ func (b *bench) standing(ctx context.Context, s *store.Store, c *capacity.Costs)
 	if c.Beat, err = b.timed(times, func() error { _, err := s.Beat(ctx); return err }); err != nil {
 		return err
 	}
-	if c.Sweep, err = b.timed(times, func() error { _, err := s.Due(ctx, 1024); return err }); err != nil {
+	if c.Sweep, err = b.timed(times, func() error {
+		err := s.PutOff(ctx)
+		if err == nil {
+			_, err = s.Due(ctx, 1024)
+		}
+		return err
+	}); err != nil {
 		return err
 	}
 	ids, err := b.someMatches(ctx)

@@ -29,9 +29,10 @@ const (
 	// sqlEarly and sqlPutOffOne do what sqlPutOff does, which locks rows of many
 	// matches.
 	sqlEarly = `
-SELECT match_id FROM match_states
-WHERE wake_at <= statement_timestamp() AND (deadline IS NULL OR deadline > statement_timestamp())
-ORDER BY wake_at LIMIT $1`
+WITH woken AS (
+	SELECT match_id, deadline FROM match_states WHERE wake_at <= statement_timestamp() ORDER BY wake_at DESC LIMIT $1
+)
+SELECT match_id FROM woken WHERE deadline IS NULL OR deadline > statement_timestamp()`
 	sqlPutOffOne = `
 WITH early AS MATERIALIZED (
 	SELECT match_id FROM match_states
@@ -103,8 +104,8 @@ func commitMove(r *row, events []referee.Event, atOnce, required bool) *pgx.Queu
 }
 
 // putOffEach puts off the wake-ups that sqlPutOff does.
-func (s *Store) putOffEach(ctx context.Context, limit int) error {
-	rows, err := s.pool.Query(ctx, sqlEarly, limit)
+func (s *Store) putOffEach(ctx context.Context) error {
+	rows, err := s.pool.Query(ctx, sqlEarly, putOffAtOnce)
 	if err != nil {
 		return wrap("put wake-ups off", err)
 	}

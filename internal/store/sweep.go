@@ -10,33 +10,41 @@ import (
 
 const (
 	// sqlPutOff moves the wake-up of matches whose deadline has moved on since
-	// it was set. Rows that a commit or another sweep holds are left to it; with
+	// it was set, of the $1 that woke last: what a sweep has fallen behind with woke
+	// before, and to look through all of that each time would have it fall behind
+	// further. Rows that a commit or another sweep holds are left to it; with
 	// none waited for there is no order to lock them in. statement_timestamp, unlike
 	// clock_timestamp, can be looked up in an index.
 	sqlPutOff = `
-WITH early AS MATERIALIZED (
-	SELECT match_id FROM match_states
-	WHERE wake_at <= statement_timestamp() AND (deadline IS NULL OR deadline > statement_timestamp())
-	ORDER BY wake_at LIMIT $1
-	FOR NO KEY UPDATE SKIP LOCKED
+WITH woken AS MATERIALIZED (
+	SELECT match_id, deadline FROM match_states WHERE wake_at <= statement_timestamp() ORDER BY wake_at DESC LIMIT $1
+), early AS MATERIALIZED (
+	SELECT s.match_id FROM woken w JOIN match_states s ON s.match_id = w.match_id
+	WHERE (w.deadline IS NULL OR w.deadline > statement_timestamp())
+		AND s.wake_at <= statement_timestamp() AND (s.deadline IS NULL OR s.deadline > statement_timestamp())
+	FOR NO KEY UPDATE OF s SKIP LOCKED
 )
 UPDATE match_states s SET wake_at = s.deadline FROM early WHERE s.match_id = early.match_id`
-	// sqlDue ends the grace after a deadline at 250 ms: dark-chess rules, section 5.
+	// sqlDue ends the grace after a deadline at 250 ms: dark-chess rules, section 5. It
+	// walks the index from the first wake-up on, no further than it has to.
 	sqlDue = `
-SELECT match_id FROM match_states
-WHERE wake_at <= statement_timestamp() - interval '250 milliseconds'
-	AND deadline <= statement_timestamp() - interval '250 milliseconds'
-ORDER BY deadline, match_id LIMIT $1`
+WITH due AS MATERIALIZED (
+	SELECT match_id, deadline FROM match_states
+	WHERE wake_at <= statement_timestamp() - interval '250 milliseconds'
+		AND deadline <= statement_timestamp() - interval '250 milliseconds'
+	ORDER BY wake_at LIMIT $1
+)
+SELECT match_id FROM due ORDER BY deadline, match_id`
 )
 
+// putOffAtOnce is how many wake-ups are looked at each time. A sweep that looks ten
+// times a second keeps up with 40,000 that come a second.
+const putOffAtOnce = 4096
+
 // Due returns the matches whose running turn has expired and whose grace is
-// over, the longest overdue first, at most limit. It first puts off the wake-up
-// of those, at most limit, that a move has given a later deadline. It judges
+// over, at most limit, those that woke first, the longest overdue first. It judges
 // nothing and hinders nobody: any number of replicas may call it at once.
 func (s *Store) Due(ctx context.Context, limit int) ([]referee.ID, error) {
-	if err := s.putOff(ctx, limit); err != nil {
-		return nil, err
-	}
 	rows, err := s.pool.Query(ctx, sqlDue, limit)
 	if err != nil {
 		return nil, wrap("find expired turns", err)
@@ -49,10 +57,12 @@ func (s *Store) Due(ctx context.Context, limit int) ([]referee.ID, error) {
 	return ids, wrap("find expired turns", err)
 }
 
-func (s *Store) putOff(ctx context.Context, limit int) error {
+// PutOff puts off the wake-ups of matches that a move has given a later deadline, so
+// that Due need not pass over them.
+func (s *Store) PutOff(ctx context.Context) error {
 	if s.sharded {
-		return s.putOffEach(ctx, limit)
+		return s.putOffEach(ctx)
 	}
-	_, err := s.pool.Exec(ctx, sqlPutOff, limit)
+	_, err := s.pool.Exec(ctx, sqlPutOff, putOffAtOnce)
 	return wrap("put wake-ups off", err)
 }

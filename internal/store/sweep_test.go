@@ -27,6 +27,7 @@ func (d *desk) wake(id referee.ID) (wake, deadline clock.Time) {
 
 func (d *desk) due(s *Store, limit int) []referee.ID {
 	d.t.Helper()
+	d.must(s.PutOff(d.t.Context()))
 	ids, err := s.Due(d.t.Context(), limit)
 	d.must(err)
 	return ids
@@ -147,6 +148,10 @@ func TestConcurrentSweeps(t *testing.T) {
 		for i, s := range stores {
 			all.Go(func() {
 				for {
+					if err := s.PutOff(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
 					ids, err := s.Due(t.Context(), 25)
 					if err != nil {
 						t.Error(err)
