@@ -126,7 +126,7 @@ func (f *fence) prove(ctx context.Context, conn *pgx.Conn) error {
 		defer cancel()
 		sent := time.Now()
 		if _, err := conn.Exec(limited, sqlBarrier); err != nil {
-			return nil, fmt.Errorf("%w: %v", errUnproven, cause(err))
+			return nil, fmt.Errorf("%w: %s", errUnproven, cause(err).Error())
 		}
 		f.proved(conn, sent)
 		return nil, nil
