@@ -32,6 +32,7 @@ type refereeTable struct {
 	position banqi.State
 	actions  []rules.Action // room
 	played   rules.Action   // that is on its way
+	another  bool           // game follows in the match
 	move     refereev1.PlayActionRequest
 }
 
@@ -121,11 +122,8 @@ func (t *refereeTable) begin(ctx context.Context) error {
 }
 
 func (t *refereeTable) next(ctx context.Context) (*refereev1.Game, error) {
-	if t.present != nil {
-		ended, err := t.client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: t.present.GetMatchId()})
-		if err != nil || ended.GetGame().GetStatus() == refereev1.GameStatus_GAME_STATUS_AWAITING_START {
-			return ended.GetGame(), err
-		}
+	if t.another {
+		return &refereev1.Game{MatchId: t.present.GetMatchId(), Game: t.present.GetGame() + 1, NextSeq: 1}, nil
 	}
 	created, err := t.client.CreateMatch(ctx, &refereev1.CreateMatchRequest{
 		RequestId: newRequestID(), PlayerIds: []string{"player-" + newRequestID()[:8], "player-" + newRequestID()[:8]},
@@ -163,6 +161,9 @@ func (t *refereeTable) take(change []byte) (goesOn bool, err error) {
 	event, _ := field(change, 3)
 	letter, _ := field(event, 7)
 	_, status := field(game, 3)
+	match, _ := field(change, 2) // that the game's end has changed
+	_, matchStatus := field(match, 11)
+	t.another = refereev1.MatchStatus(matchStatus) == refereev1.MatchStatus_MATCH_STATUS_AWAITING_START
 	turned := rules.NoPiece
 	if len(letter) == 1 {
 		if turned, err = banqi.ParsePiece(letter[0]); err != nil {
