@@ -70,6 +70,8 @@ var outside = map[string][]string{
 	"github.com/go-jose/":        {"internal/server"},
 	"golang.org/x/time/":         {"internal/server"},
 	"github.com/anishathalye/":   {"internal/simulate/check"},
+	"golang.org/x/net/":          {"internal/bench"},
+	"golang.org/x/sync/":         {"internal/store"},
 	"golang.org/x/mod/sumdb/":    {"internal/tlog", "internal/verify", "internal/witness", "internal/server", "internal/app", "cmd/referee"},
 }
 

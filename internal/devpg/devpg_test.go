@@ -371,7 +371,14 @@ func TestStandby(t *testing.T) {
 	if got := one(t, on, `SELECT word || pg_is_in_recovery() FROM followed`); got != "onetrue" {
 		t.Errorf("the standby says %s", got)
 	}
-	if got := one(t, connect(t, primary), `SELECT application_name FROM pg_stat_replication`); got != "second" {
+	// It answers before it has found its primary.
+	at := connect(t, primary)
+	for one(t, at, `SELECT count(*)::text FROM pg_stat_replication`) == "0" {
+		if _, err := at.Exec(t.Context(), `SELECT pg_sleep(0.01)`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := one(t, at, `SELECT application_name FROM pg_stat_replication`); got != "second" {
 		t.Errorf("the primary has the standby %s", got)
 	}
 	primary.Kill()
