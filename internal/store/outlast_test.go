@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestGivenUpStatementsKeepTheirConnection(t *testing.T) {
 		d.must(s.pool.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
 		return pid
 	}
-	const slow = `SELECT pg_sleep(0.3)`
+	const slow = `SELECT pg_sleep(0.1)`
 	statements := map[string]func(context.Context){
 		"alone": func(ctx context.Context) { _, _ = s.pool.Exec(ctx, slow) },
 		"with rows": func(ctx context.Context) {
@@ -43,17 +44,24 @@ func TestGivenUpStatementsKeepTheirConnection(t *testing.T) {
 	}
 	first := pid()
 	for name, run := range statements {
-		ctx, goAway := context.WithTimeout(t.Context(), time.Minute)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			run(ctx)
-		}()
-		for !ask[bool](d, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')`, first) {
-			continue
+		for seen := false; !seen; {
+			ctx, goAway := context.WithTimeout(t.Context(), time.Minute)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				run(ctx)
+			}()
+			for over := false; !seen && !over; {
+				seen = ask[bool](d, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')`, first)
+				select {
+				case <-ended: // before anybody looked: once more
+					over = true
+				default:
+				}
+			}
+			goAway()
+			<-ended
 		}
-		goAway()
-		<-ended
 		if pid() != first {
 			t.Errorf("%s: its caller gone, the connection is gone", name)
 			first = pid()
@@ -66,10 +74,9 @@ func TestGivenUpStatementsKeepTheirConnection(t *testing.T) {
 			first = pid()
 		}
 	}
-	begun := time.Now()
 	brief, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, err := s.pool.Exec(brief, `SELECT pg_sleep(4)`); err == nil || time.Since(begun) > 3*time.Second {
-		t.Errorf("a statement that has had its time ended with %v after %v", err, time.Since(begun))
+	if _, err := s.pool.Exec(brief, `SELECT pg_sleep(100)`); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a statement that has had its time ended with %v", err)
 	}
 }
