@@ -49,7 +49,7 @@ func TestSimulation(t *testing.T) {
 		"calls without an answer": total.Unanswered, "stale calls": total.Refused["STALE"], "settlements": total.Settlements,
 		"replicas with another wall clock": total.ShiftedStarts, "linearized operations": total.Linearized, "watched events": total.WatchedEvents,
 		"entries of the feed": total.FeedEntries, "kills of its reader": total.FeedKills, "answers on streams of actions": total.Streamed,
-		"placements": total.Placements, "expiries of the time to place": total.PlacementExpiries, "encounters": total.Encounters, "boards": total.Boards,
+		"placements": total.Placements, "encounters": total.Encounters, "boards": total.Boards,
 		"turns that passed": total.PassedTurns, "partners who played on": total.PlayedOn,
 		"placements out of time": total.Refused["NO_PLACEMENT_PHASE"], "refused actions and placements": total.Refused["ILLEGAL_ACTION"],
 		"ids used again": total.Reused, "plies validated": total.Validated, "games exported": total.Exported, "seeds": total.Seeds,
