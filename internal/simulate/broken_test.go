@@ -52,7 +52,7 @@ func build(t *testing.T, patches ...patch) string {
 	must(t, err)
 	overlayFile, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "referee")
 	must(t, os.WriteFile(overlayFile, content, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "-o", program, "./cmd/referee")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-overlay", overlayFile, "-o", program, "./cmd/referee")
 	cmd.Dir = root
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, output)
