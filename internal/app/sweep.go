@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 	"referee.example/internal/store"
 )
@@ -24,6 +25,11 @@ const (
 	// sweepLeast is the room that a part of a batch waits for: a statement that loads
 	// one match costs as much as one that loads many.
 	sweepLeast = sweepBatch / 4
+	// lookBack is how long ago a match may have woken that nobody has found yet, but for
+	// the looks at everything.
+	lookBack = 2_000_000
+	// wholeSweep is how many looks by the clock there are to one at everything.
+	wholeSweep = 5
 	// settleTimeout frees the place of a match that does not get through.
 	settleTimeout = 5 * time.Second
 	// maxSweepPause bounds the wait after the database failed: when it is back,
@@ -49,6 +55,8 @@ type sweep struct {
 	full    bool // more is due than was queued
 	busy    map[referee.ID]bool
 	failing map[referee.ID]*failure
+	looks   int           // by the clock
+	from    clock.Time    // no match that woke before is due, as far as is known: see begin
 	pause   time.Duration // after a failure of the database
 	resume  time.Time
 	settled chan settled
@@ -87,7 +95,7 @@ func (s *sweep) run(ctx context.Context) {
 			}
 			return
 		case <-ticker.C:
-			s.putOff(ctx)
+			s.begin(ctx)
 			s.look(ctx)
 		case done := <-s.settled:
 			s.finish(ctx, done)
@@ -99,12 +107,18 @@ func (s *sweep) run(ctx context.Context) {
 	}
 }
 
-// putOff spares looks the matches that have gone on since they were to be looked at.
-func (s *sweep) putOff(ctx context.Context) {
+// begin spares looks the matches that have gone on since they were to be looked at.
+// A long snapshot of somebody's, such as that of an ANALYZE, keeps those that were settled in
+// the index, which a walk from its beginning would pass each time; so most begin where
+// the last found something, and one in a few at the beginning, for what woke late.
+func (s *sweep) begin(ctx context.Context) {
+	if s.looks++; s.looks%wholeSweep == 0 {
+		s.from = 0
+	}
 	if time.Now().Before(s.resume) {
 		return
 	}
-	if err := s.store.PutOff(ctx); err != nil {
+	if err := s.store.PutOff(ctx, s.from); err != nil {
 		s.wait(ctx, "sweep could not put off what is not due", err)
 	}
 }
@@ -125,10 +139,15 @@ func (s *sweep) look(ctx context.Context) {
 		return
 	}
 	limit := sweepLook + len(s.busy) + len(s.failing)
-	due, err := s.store.Due(ctx, limit)
+	due, first, err := s.store.Due(ctx, s.from, limit)
 	if err != nil {
 		s.wait(ctx, "sweep could not ask what is due", err)
 		return
+	}
+	if at, err := s.store.Now(); first != 0 {
+		s.from = first
+	} else if err == nil {
+		s.from = at - lookBack
 	}
 	s.pause = 0
 	still := make(map[referee.ID]*failure, len(s.failing))

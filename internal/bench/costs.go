@@ -93,9 +93,9 @@ func (b *bench) standing(ctx context.Context, s *store.Store, c *capacity.Costs)
 		return err
 	}
 	if c.Sweep, err = b.timed(times, func() error {
-		err := s.PutOff(ctx)
+		err := s.PutOff(ctx, 0)
 		if err == nil {
-			_, err = s.Due(ctx, 1024)
+			_, _, err = s.Due(ctx, 0, 1024)
 		}
 		return err
 	}); err != nil {

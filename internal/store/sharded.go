@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 )
 
@@ -30,7 +31,7 @@ const (
 	// matches.
 	sqlEarly = `
 WITH woken AS (
-	SELECT match_id, deadline FROM match_states WHERE wake_at <= statement_timestamp() ORDER BY wake_at DESC LIMIT $1
+	SELECT match_id, deadline FROM match_states WHERE wake_at BETWEEN $2 AND statement_timestamp() ORDER BY wake_at DESC LIMIT $1
 )
 SELECT match_id FROM woken WHERE deadline IS NULL OR deadline > statement_timestamp()`
 	sqlPutOffOne = `
@@ -104,8 +105,8 @@ func commitMove(r *row, events []referee.Event, atOnce, required bool) *pgx.Queu
 }
 
 // putOffEach puts off the wake-ups that sqlPutOff does.
-func (s *Store) putOffEach(ctx context.Context) error {
-	rows, err := s.pool.Query(ctx, sqlEarly, putOffAtOnce)
+func (s *Store) putOffEach(ctx context.Context, from clock.Time) error {
+	rows, err := s.pool.Query(ctx, sqlEarly, putOffAtOnce, timestamp(from))
 	if err != nil {
 		return wrap("put wake-ups off", err)
 	}

@@ -240,7 +240,7 @@ func TestAMatchKeepsToItsShard(t *testing.T) {
 		t.Errorf("twelve matches used %d shards", len(used))
 	}
 	// What is known to concern many shards is found to: the check can fail.
-	if touched := d.touched(conn, []*pgx.QueuedQuery{{SQL: sqlDue, Arguments: []any{10}}}); len(touched) != shards {
+	if touched := d.touched(conn, []*pgx.QueuedQuery{{SQL: sqlDue, Arguments: []any{10, timestamp(0)}}}); len(touched) != shards {
 		t.Errorf("what is due is looked for in the shards %v", touched)
 	}
 }

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"referee.example/internal/clock"
 	"referee.example/internal/referee"
 )
 
@@ -12,12 +14,13 @@ const (
 	// sqlPutOff moves the wake-up of matches whose deadline has moved on since
 	// it was set, of the $1 that woke last: what a sweep has fallen behind with woke
 	// before, and to look through all of that each time would have it fall behind
-	// further. Rows that a commit or another sweep holds are left to it; with
+	// further. $2 bounds the walk where nothing is left to find: what has been settled
+	// stays in the index until no snapshot of anybody's needs it. Rows that a commit or another sweep holds are left to it; with
 	// none waited for there is no order to lock them in. statement_timestamp, unlike
 	// clock_timestamp, can be looked up in an index.
 	sqlPutOff = `
 WITH woken AS MATERIALIZED (
-	SELECT match_id, deadline FROM match_states WHERE wake_at <= statement_timestamp() ORDER BY wake_at DESC LIMIT $1
+	SELECT match_id, deadline FROM match_states WHERE wake_at BETWEEN $2 AND statement_timestamp() ORDER BY wake_at DESC LIMIT $1
 ), early AS MATERIALIZED (
 	SELECT s.match_id FROM woken w JOIN match_states s ON s.match_id = w.match_id
 	WHERE (w.deadline IS NULL OR w.deadline > statement_timestamp())
@@ -26,15 +29,15 @@ WITH woken AS MATERIALIZED (
 )
 UPDATE match_states s SET wake_at = s.deadline FROM early WHERE s.match_id = early.match_id`
 	// sqlDue ends the grace after a deadline at 250 ms: dark-chess rules, section 5. It
-	// walks the index from the first wake-up on, no further than it has to.
+	// walks the index from $2 on, no further than it has to.
 	sqlDue = `
 WITH due AS MATERIALIZED (
-	SELECT match_id, deadline FROM match_states
-	WHERE wake_at <= statement_timestamp() - interval '250 milliseconds'
+	SELECT match_id, deadline, wake_at FROM match_states
+	WHERE wake_at BETWEEN $2 AND statement_timestamp() - interval '250 milliseconds'
 		AND deadline <= statement_timestamp() - interval '250 milliseconds'
 	ORDER BY wake_at LIMIT $1
 )
-SELECT match_id FROM due ORDER BY deadline, match_id`
+SELECT match_id, wake_at FROM due ORDER BY deadline, match_id`
 )
 
 // putOffAtOnce is how many wake-ups are looked at each time. A sweep that looks ten
@@ -42,27 +45,32 @@ SELECT match_id FROM due ORDER BY deadline, match_id`
 const putOffAtOnce = 4096
 
 // Due returns the matches whose running turn has expired and whose grace is
-// over, at most limit, those that woke first, the longest overdue first. It judges
+// over, at most limit, those that woke first at an instant or later, the longest overdue
+// first; and the first of their wake-ups, 0 where there is none. It judges
 // nothing and hinders nobody: any number of replicas may call it at once.
-func (s *Store) Due(ctx context.Context, limit int) ([]referee.ID, error) {
-	rows, err := s.pool.Query(ctx, sqlDue, limit)
+func (s *Store) Due(ctx context.Context, from clock.Time, limit int) (ids []referee.ID, first clock.Time, err error) {
+	rows, err := s.pool.Query(ctx, sqlDue, limit, timestamp(from))
 	if err != nil {
-		return nil, wrap("find expired turns", err)
+		return nil, 0, wrap("find expired turns", err)
 	}
-	ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id referee.ID, err error) {
-		var raw [16]byte
-		err = row.Scan(&raw)
-		return raw, err
+	ids, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (referee.ID, error) {
+		var id [16]byte
+		var wake time.Time
+		err := row.Scan(&id, &wake)
+		if at := instant(wake); first == 0 || at < first {
+			first = at
+		}
+		return id, err
 	})
-	return ids, wrap("find expired turns", err)
+	return ids, first, wrap("find expired turns", err)
 }
 
-// PutOff puts off the wake-ups of matches that a move has given a later deadline, so
-// that Due need not pass over them.
-func (s *Store) PutOff(ctx context.Context) error {
+// PutOff puts off the wake-ups, at an instant or later, of matches that a move has given
+// a later deadline, so that Due need not pass over them.
+func (s *Store) PutOff(ctx context.Context, from clock.Time) error {
 	if s.sharded {
-		return s.putOffEach(ctx)
+		return s.putOffEach(ctx, from)
 	}
-	_, err := s.pool.Exec(ctx, sqlPutOff, putOffAtOnce)
+	_, err := s.pool.Exec(ctx, sqlPutOff, putOffAtOnce, timestamp(from))
 	return wrap("put wake-ups off", err)
 }

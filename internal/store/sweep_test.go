@@ -27,8 +27,8 @@ func (d *desk) wake(id referee.ID) (wake, deadline clock.Time) {
 
 func (d *desk) due(s *Store, limit int) []referee.ID {
 	d.t.Helper()
-	d.must(s.PutOff(d.t.Context()))
-	ids, err := s.Due(d.t.Context(), limit)
+	d.must(s.PutOff(d.t.Context(), 0))
+	ids, _, err := s.Due(d.t.Context(), 0, limit)
 	d.must(err)
 	return ids
 }
@@ -104,6 +104,19 @@ func TestDueFindsWhatHasExpired(t *testing.T) {
 	if got := d.due(d.Store, 1); !slices.Equal(got, []referee.ID{older}) {
 		t.Errorf("the longest overdue is %v, want %v", got, older)
 	}
+	wakeOlder, _ := d.wake(older)
+	wakeNewer, _ := d.wake(newer)
+	for from, want := range map[clock.Time][]referee.ID{0: {older, newer}, wakeOlder: {older, newer}, wakeOlder + 1: {newer}, wakeNewer + 1: {}} {
+		got, first, err := d.Due(t.Context(), from, 10)
+		d.must(err)
+		wake := clock.Time(0)
+		if len(want) > 0 {
+			wake, _ = d.wake(want[0])
+		}
+		if !slices.Equal(got, want) || first != wake {
+			t.Errorf("from %d on: %v, the first at %d; want %v at %d", from, got, first, want, wake)
+		}
+	}
 	d.exec(`UPDATE match_states SET wake_at = wake_at - interval '1 hour'`)
 	d.due(d.Store, 10)
 	if n := ask[int](d, `SELECT count(*) FROM match_states WHERE wake_at <> deadline AND deadline > clock_timestamp()`); n != 0 {
@@ -148,11 +161,11 @@ func TestConcurrentSweeps(t *testing.T) {
 		for i, s := range stores {
 			all.Go(func() {
 				for {
-					if err := s.PutOff(t.Context()); err != nil {
+					if err := s.PutOff(t.Context(), 0); err != nil {
 						t.Error(err)
 						return
 					}
-					ids, err := s.Due(t.Context(), 25)
+					ids, _, err := s.Due(t.Context(), 0, 25)
 					if err != nil {
 						t.Error(err)
 						return
