@@ -26,7 +26,7 @@ const (
 	// one match costs as much as one that loads many.
 	sweepLeast = sweepBatch / 4
 	// lookBack is how long ago a match may have woken that nobody has found yet, but for
-	// the looks at everything.
+	// the looks at everything; in microseconds.
 	lookBack = 2_000_000
 	// wholeSweep is how many looks by the clock there are to one at everything.
 	wholeSweep = 5
