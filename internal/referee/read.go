@@ -152,7 +152,7 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *CompensateSettlement) (Answer, bool, error) {
 	e, err := r.store.RequestEvent(ctx, c.Match, 0, c.Expected)
 	if errors.Is(err, ErrNotFound) || err == nil && e.RequestID != c.RequestID {
-		used, err := r.store.HasRequest(ctx, c.Match, 0, c.RequestID)
+		used, err := r.store.HasRequest(ctx, c.Match, 0, wholeLog, c.RequestID)
 		if used {
 			return Answer{}, false, reused()
 		}

@@ -82,8 +82,9 @@ type Store interface {
 	PlyEvent(ctx context.Context, id ID, game, ply int) (Event, error)
 	// RequestEvent returns a game's first event with a request id from seq on.
 	RequestEvent(ctx context.Context, id ID, game, seq int) (Event, error)
-	// HasRequest reports whether any event of the game has the request id.
-	HasRequest(ctx context.Context, id ID, game int, request ID) (bool, error)
+	// HasRequest reports whether any event of the game, up to that of seq through at
+	// least, has the request id.
+	HasRequest(ctx context.Context, id ID, game, through int, request ID) (bool, error)
 	// Durable returns nil when all that was read before is as durable as what
 	// Commit has returned nil for.
 	Durable(ctx context.Context) error

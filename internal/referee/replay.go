@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"referee.example/internal/rules"
 )
@@ -30,6 +31,9 @@ func (r *Referee) replayed(ctx context.Context, s *State, c Command) (answer Ans
 	return answer, true, err
 }
 
+// wholeLog is beyond any seq.
+const wholeLog = math.MaxInt32
+
 // firstEvent returns the event that h's request made, or one that shows the id
 // to be used otherwise; ErrNotFound for a new request.
 func (r *Referee) firstEvent(ctx context.Context, s *State, h *Header, byPly bool) (Event, error) {
@@ -48,10 +52,14 @@ func (r *Referee) firstEvent(ctx context.Context, s *State, h *Header, byPly boo
 			return Event{}, err
 		}
 	}
-	if h.Game == g.Number && !g.seen.maybe(h.RequestID) {
-		return Event{}, ErrNotFound
+	through := wholeLog
+	if h.Game == g.Number {
+		if !g.seen.maybe(h.RequestID) {
+			return Event{}, ErrNotFound
+		}
+		through = g.NextSeq() - 1
 	}
-	used, err := r.store.HasRequest(ctx, h.Match, h.Game, h.RequestID)
+	used, err := r.store.HasRequest(ctx, h.Match, h.Game, through, h.RequestID)
 	if err != nil {
 		return Event{}, err
 	}

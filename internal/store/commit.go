@@ -148,7 +148,7 @@ func (s *Store) commitAll(ctx context.Context, c referee.Change, further *furthe
 	batch.QueuedQueries = append(batch.QueuedQueries, further.statements()...)
 	err := s.send(ctx, "commit", batch)
 	if err == nil {
-		s.recent.put(c.State, row.version+1)
+		s.known.committed(c.State, row.version+1, c.Events)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func TestEventsReadBackExactly(t *testing.T) {
 		t.Errorf("a request at the ending: %v", err)
 	}
 	for request, want := range map[referee.ID]bool{logged[3].RequestID: true, d.id(0): false} {
-		if has, err := d.HasRequest(ctx, id, 1, request); err != nil || has != want {
+		if has, err := d.HasRequest(ctx, id, 1, last.Seq, request); err != nil || has != want {
 			t.Errorf("has request: %t, %v; want %t", has, err, want)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Store) create(ctx context.Context, c referee.Change) error {
 	if shared, ok := s.rulesets.get(r.Hash); ok {
 		created := *m
 		created.Rules = shared
-		s.recent.put(&created, 1)
+		s.known.recent.put(&created, 1)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,7 +41,7 @@ WHERE match_id = $1 AND game = $2 AND seq >= $3 AND ply = $3 AND kind IN (3, 4) 
 WHERE match_id = $1 AND game = $2 AND seq >= $3 AND request_id IS NOT NULL ORDER BY seq LIMIT 1`
 	sqlAttached = `SELECT EXISTS (SELECT FROM pg_inherits WHERE inhparent = 'events'::regclass
 	AND NOT inhdetachpending AND inhrelid = to_regclass(events_partition($1)))`
-	sqlHasRequest = `SELECT EXISTS (SELECT FROM events WHERE match_id = $1 AND game = $2 AND request_id = $3)`
+	sqlRequests = `SELECT seq, request_id FROM events WHERE match_id = $1 AND game = $2 AND seq > $3 ORDER BY seq`
 )
 
 // Events returns a game's events from seq on, at most limit, in order. Like the
@@ -60,12 +61,29 @@ func (s *Store) RequestEvent(ctx context.Context, id referee.ID, game, seq int) 
 	return first(s.events(ctx, id, sqlRequestEvent, game, seq))
 }
 
-// HasRequest reports whether any event of the game has the request id. It reads
-// the game's whole log, which has no index for this.
-func (s *Store) HasRequest(ctx context.Context, id referee.ID, game int, request referee.ID) (bool, error) {
-	var has bool
-	err := s.pool.QueryRow(ctx, sqlHasRequest, uuid(id), game, uuid(request)).Scan(&has)
-	return has, wrap("look for a request", err)
+// HasRequest reports whether any event of the game, up to that of a seq at least, has
+// the request id. The log has no index for this: what this replica does not remember
+// of it is read.
+func (s *Store) HasRequest(ctx context.Context, id referee.ID, game, through int, request referee.ID) (bool, error) {
+	has, known := s.known.requests.look(id, game, request)
+	if has || known >= through {
+		return has, nil
+	}
+	rows, err := s.pool.Query(ctx, sqlRequests, uuid(id), game, known)
+	if err != nil {
+		return false, wrap("look for a request", err)
+	}
+	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e requestEvent, err error) {
+		var request pgtype.UUID
+		err = row.Scan(&e.seq, &request)
+		e.request = request.Bytes
+		return e, err
+	})
+	if err != nil {
+		return false, wrap("look for a request", err)
+	}
+	s.known.requests.learn(id, game, known, read)
+	return slices.ContainsFunc(read, func(e requestEvent) bool { return e.request == request }), nil
 }
 
 func first(events []referee.Event, err error) (referee.Event, error) {

@@ -77,7 +77,7 @@ var errClosed = fmt.Errorf("commit: the store is closed: %w", referee.ErrUnavail
 // group is the queue of changes and what commits them.
 type group struct {
 	pool    *pgxpool.Pool
-	recent  *recent
+	known   *known
 	writers int
 	sharded bool // each change goes by itself: see sharded.go
 
@@ -106,8 +106,8 @@ func newPending(ctx context.Context, c referee.Change, ending *ending) *pending 
 }
 
 // newGroup returns a group whose writers run until close.
-func newGroup(pool *pgxpool.Pool, recent *recent, writers int, sharded bool) *group {
-	g := &group{pool: pool, recent: recent, writers: writers, sharded: sharded}
+func newGroup(pool *pgxpool.Pool, known *known, writers int, sharded bool) *group {
+	g := &group{pool: pool, known: known, writers: writers, sharded: sharded}
 	g.come = sync.NewCond(&g.mu)
 	for range writers {
 		g.working.Go(g.write)
@@ -240,7 +240,7 @@ func (g *group) wanted(batch []*pending) []*pending {
 // settle answers a change.
 func (g *group) settle(p *pending, err error) {
 	if err == nil {
-		g.recent.put(p.state, p.row.version+1)
+		g.known.committed(p.state, p.row.version+1, p.events)
 	}
 	g.mu.Lock()
 	g.unanswered--

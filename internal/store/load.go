@@ -109,7 +109,7 @@ func (s *Store) loaded(ctx context.Context, r *loadedRow) (loaded referee.Loaded
 	}
 	loaded.State, err = s.decode(ctx, r.id, r.version, r.snapshot)
 	if err == nil {
-		s.recent.put(loaded.State, r.version)
+		s.known.recent.put(loaded.State, r.version)
 	}
 	return loaded, err
 }
@@ -118,7 +118,7 @@ func (s *Store) loaded(ctx context.Context, r *loadedRow) (loaded referee.Loaded
 // does not remember it. Another replica may have changed it since. The caller does
 // not change it: others get the same one.
 func (s *Store) Recent(ctx context.Context, id referee.ID) *referee.State {
-	state := s.recent.get(id)
+	state := s.known.recent.get(id)
 	if state == nil {
 		recentLookups.Add(ctx, 1, miss)
 		return nil

@@ -6,6 +6,18 @@ import (
 	"referee.example/internal/referee"
 )
 
+// known is what this replica remembers of matches, for the sake of speed alone.
+type known struct {
+	recent   recent
+	requests requests
+}
+
+// committed remembers a change that was.
+func (k *known) committed(s *referee.State, version int64, events []referee.Event) {
+	k.recent.put(s, version)
+	k.requests.committed(s.ID, events)
+}
+
 // recentLimit bounds how many matches a generation of recent holds: at about two
 // kilobytes a match, some 32 MiB for the two.
 const recentLimit = 8192

@@ -181,7 +181,7 @@ func TestMemoryChangesNoOutcome(t *testing.T) {
 			}
 			switch s.dice.IntN(25) {
 			case 0:
-				d.recent = recent{}
+				d.known = known{}
 			case 1:
 				// Nobody was alive: the turn's clock has to be paused for it.
 				d.beatAt(d.now() - 4*second)

@@ -56,7 +56,7 @@ type Store struct {
 	clock      *Clock
 	rulesets   *cache[[32]byte, *referee.Rules]
 	principals *cache[string, int32]
-	recent     recent
+	known      known
 	group      *group // of ordinary changes
 	endings    *group
 	sharded    bool
@@ -117,8 +117,8 @@ func open(ctx context.Context, c Config, p patience) (*Store, error) {
 	if c.Sharded {
 		moves, endings = shardedWriters(c.MaxConns)
 	}
-	s.group = newGroup(pool, &s.recent, moves, c.Sharded)
-	s.endings = newGroup(pool, &s.recent, endings, c.Sharded)
+	s.group = newGroup(pool, &s.known, moves, c.Sharded)
+	s.endings = newGroup(pool, &s.known, endings, c.Sharded)
 	return s, nil
 }
 
