@@ -123,7 +123,9 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 			return Answer{}, err
 		}
 		answer, found, err := r.compensatedBefore(ctx, loaded.State, c)
-		if err != nil || found {
+		if retriable(err) {
+			continue
+		} else if err != nil || found {
 			return answer, err
 		}
 		env, err := r.env(arrival, nil)
@@ -148,18 +150,28 @@ func (r *Referee) Compensate(ctx context.Context, c *CompensateSettlement) (Answ
 }
 
 // compensatedBefore answers a call that an operator has made before. The log of
-// compensations is short, and so is looked through whole.
+// compensations is short, and so is looked through whole. It returns ErrConflict if
+// this very call, sent twice at once, was committed after s was loaded.
 func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *CompensateSettlement) (Answer, bool, error) {
-	e, err := r.store.RequestEvent(ctx, c.Match, 0, c.Expected)
-	if errors.Is(err, ErrNotFound) || err == nil && e.RequestID != c.RequestID {
+	e, err := r.compensation(ctx, c)
+	if errors.Is(err, ErrNotFound) {
 		used, err := r.store.HasRequest(ctx, c.Match, 0, wholeLog, c.RequestID)
-		if used {
-			return Answer{}, false, reused()
+		if err != nil || !used {
+			return Answer{}, false, err
 		}
-		return Answer{}, false, err
+		// It may have come between the two questions.
+		if _, err := r.compensation(ctx, c); errors.Is(err, ErrNotFound) {
+			return Answer{}, false, reused()
+		} else if err != nil {
+			return Answer{}, false, err
+		}
+		return Answer{}, false, ErrConflict
 	}
 	if err != nil {
 		return Answer{}, false, err
+	}
+	if e.Seq > s.Compensations.Seq {
+		return Answer{}, false, ErrConflict
 	}
 	if !c.same(&e) {
 		return Answer{}, false, reused()
@@ -169,6 +181,16 @@ func (r *Referee) compensatedBefore(ctx context.Context, s *State, c *Compensate
 	}
 	now, err := r.Now()
 	return Answer{State: s, Events: []Event{e}, Replayed: true, Now: now}, true, err
+}
+
+// compensation returns the event that stands where the call expects its own, if it
+// has the call's request id; ErrNotFound if not.
+func (r *Referee) compensation(ctx context.Context, c *CompensateSettlement) (Event, error) {
+	e, err := r.store.RequestEvent(ctx, c.Match, 0, c.Expected)
+	if err == nil && e.RequestID != c.RequestID {
+		return Event{}, ErrNotFound
+	}
+	return e, err
 }
 
 // SettleLoaded adjudicates what time alone has done to a match that the sweep has

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -83,6 +84,75 @@ func (d *desk) compensate(id referee.ID, game int) {
 		}
 		d.must(d.Commit(d.t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
 	}
+}
+
+// A proposal that is sent twice at once is made once, whenever between the other's
+// questions and its commit the one is committed.
+func TestAProposalSentTwiceAtOnce(t *testing.T) {
+	d := newDesk(t)
+	for before := range 4 {
+		id := d.settled("north")
+		s := d.load(id)
+		proposal := &referee.CompensateSettlement{
+			Header: referee.Header{Caller: referee.Caller{Platform: s.Platform, Principal: 1}, Match: id, Game: 1,
+				RequestID: d.id(0), Expected: s.Compensations.Seq + 1, Seat: rules.NoSeat},
+			Settlement: referee.SettlementID(id, 1, false), Note: "wrong table"}
+		first := d.sit(d.Store, d.Store)
+		overtaken := &overtaken{Store: d.Store, left: before, overtake: func() {
+			if _, err := first.Compensate(t.Context(), proposal); err != nil {
+				t.Error(err)
+			}
+		}}
+		answer, err := d.sit(d.Store, overtaken).Compensate(t.Context(), proposal)
+		if overtaken.left >= 0 {
+			t.Fatalf("nothing was asked %d times", before+1)
+		}
+		if err != nil || !answer.Replayed || answer.State.Compensations.Seq != 1 {
+			t.Errorf("overtaken before question %d: answered %+v, %v", before+1, answer, err)
+		}
+		if now := d.load(id); now.Compensations.Seq != 1 {
+			t.Errorf("%d proposals are logged", now.Compensations.Seq)
+		}
+		proposal.Note = "another note"
+		var refusal *referee.Refusal
+		if _, err := first.Compensate(t.Context(), proposal); !errors.As(err, &refusal) || refusal.Reason != referee.ReasonRequestIDReused {
+			t.Errorf("the same id with another note: %v", err)
+		}
+	}
+}
+
+// overtaken is a store before one of whose answers something else happens: when so
+// many other questions and commits were begun.
+type overtaken struct {
+	*Store
+	left     int
+	overtake func()
+}
+
+func (o *overtaken) begin() {
+	if o.left--; o.left == -1 {
+		o.overtake()
+	}
+}
+
+func (o *overtaken) Load(ctx context.Context, id referee.ID) (referee.Loaded, error) {
+	defer o.begin()
+	return o.Store.Load(ctx, id)
+}
+
+func (o *overtaken) RequestEvent(ctx context.Context, id referee.ID, game, seq int) (referee.Event, error) {
+	defer o.begin()
+	return o.Store.RequestEvent(ctx, id, game, seq)
+}
+
+func (o *overtaken) HasRequest(ctx context.Context, id referee.ID, game, through int, request referee.ID) (bool, error) {
+	o.begin()
+	return o.Store.HasRequest(ctx, id, game, through, request)
+}
+
+func (o *overtaken) Commit(ctx context.Context, c referee.Change) error {
+	o.begin()
+	return o.Store.Commit(ctx, c)
 }
 
 func TestTheFeedHasWhatWasSettled(t *testing.T) {
