@@ -109,14 +109,9 @@ func (t *refereeTable) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	started, err := t.client.StartGame(ctx, &refereev1.StartGameRequest{
-		MatchId: next.GetMatchId(), Game: next.GetGame(), RequestId: newRequestID(), ExpectedSeq: next.GetNextSeq(),
-		Balances: []int64{100_000, 100_000},
-	})
-	if err != nil {
+	if t.present, err = start(ctx, t.client, next); err != nil {
 		return err
 	}
-	t.present = started.GetChange().GetGame()
 	t.position, err = t.rules.ParseState(t.present.GetDarkChess().GetState())
 	return err
 }
@@ -125,11 +120,36 @@ func (t *refereeTable) next(ctx context.Context) (*refereev1.Game, error) {
 	if t.another {
 		return &refereev1.Game{MatchId: t.present.GetMatchId(), Game: t.present.GetGame() + 1, NextSeq: 1}, nil
 	}
-	created, err := t.client.CreateMatch(ctx, &refereev1.CreateMatchRequest{
+	return create(ctx, t.client)
+}
+
+// create returns the first game of a new match.
+func create(ctx context.Context, client refereev1.MatchServiceClient) (*refereev1.Game, error) {
+	created, err := client.CreateMatch(ctx, &refereev1.CreateMatchRequest{
 		RequestId: newRequestID(), PlayerIds: []string{"player-" + newRequestID()[:8], "player-" + newRequestID()[:8]},
 		Rules: &refereev1.CreateMatchRequest_RulesetId{RulesetId: ruleset}, Stake: 100, Balances: []int64{100_000, 100_000},
 	})
 	return created.GetChange().GetGame(), err
+}
+
+func start(ctx context.Context, client refereev1.MatchServiceClient, next *refereev1.Game) (*refereev1.Game, error) {
+	started, err := client.StartGame(ctx, &refereev1.StartGameRequest{
+		MatchId: next.GetMatchId(), Game: next.GetGame(), RequestId: newRequestID(), ExpectedSeq: next.GetNextSeq(),
+		Balances: []int64{100_000, 100_000},
+	})
+	return started.GetChange().GetGame(), err
+}
+
+// message is an action as calls have it.
+func message(a rules.Action) *refereev1.Action {
+	out := &refereev1.Action{Kind: refereev1.ActionKind(a.Kind)}
+	if a.From != rules.NoSquare {
+		out.From = banqi.SquareName(a.From)
+	}
+	if a.To != rules.NoSquare {
+		out.To = banqi.SquareName(a.To)
+	}
+	return out
 }
 
 func (t *refereeTable) match() string { return t.present.GetMatchId() }
@@ -141,17 +161,10 @@ func (t *refereeTable) request(b []byte) ([]byte, error) {
 		return nil, errors.New("no legal action")
 	}
 	a := t.actions[dice()%uint64(len(t.actions))]
-	action := &refereev1.Action{Kind: refereev1.ActionKind(a.Kind)}
-	if a.From != rules.NoSquare {
-		action.From = banqi.SquareName(a.From)
-	}
-	if a.To != rules.NoSquare {
-		action.To = banqi.SquareName(a.To)
-	}
 	seat := uint32(t.position.Turn())
 	t.played = a
 	t.move.MatchId, t.move.Game, t.move.RequestId = t.present.GetMatchId(), t.present.GetGame(), newRequestID()
-	t.move.ExpectedPly, t.move.Seat, t.move.Action = uint32(t.position.Ply()+1), &seat, action
+	t.move.ExpectedPly, t.move.Seat, t.move.Action = uint32(t.position.Ply()+1), &seat, message(a)
 	return proto.MarshalOptions{}.MarshalAppend(b, &t.move)
 }
 

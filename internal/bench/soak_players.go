@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"referee.example/internal/rules"
 	"referee.example/internal/rules/banqi"
 	refereev1 "referee.example/proto/referee/v1"
 )
@@ -56,11 +55,7 @@ func (t *soakTable) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	started, err := t.client.StartGame(ctx, &refereev1.StartGameRequest{
-		MatchId: next.GetMatchId(), Game: next.GetGame(), RequestId: newRequestID(), ExpectedSeq: next.GetNextSeq(),
-		Balances: []int64{100_000, 100_000},
-	})
-	t.latest = started.GetChange().GetGame()
+	t.latest, err = start(ctx, t.client, next)
 	return err
 }
 
@@ -71,11 +66,7 @@ func (t *soakTable) next(ctx context.Context) (*refereev1.Game, error) {
 			return present.GetGame(), err
 		}
 	}
-	created, err := t.client.CreateMatch(ctx, &refereev1.CreateMatchRequest{
-		RequestId: newRequestID(), PlayerIds: []string{"player-" + newRequestID()[:8], "player-" + newRequestID()[:8]},
-		Rules: &refereev1.CreateMatchRequest_RulesetId{RulesetId: ruleset}, Stake: 100, Balances: []int64{100_000, 100_000},
-	})
-	return created.GetChange().GetGame(), err
+	return create(ctx, t.client)
 }
 
 // move plays a random legal action and reports whether it did. Games that are over,
@@ -113,15 +104,7 @@ func (t *soakTable) choose() (*refereev1.Action, error) {
 	if len(actions) == 0 {
 		return nil, errors.New("no legal action")
 	}
-	a := actions[dice()%uint64(len(actions))]
-	out := &refereev1.Action{Kind: refereev1.ActionKind(a.Kind)}
-	if a.From != rules.NoSquare {
-		out.From = banqi.SquareName(a.From)
-	}
-	if a.To != rules.NoSquare {
-		out.To = banqi.SquareName(a.To)
-	}
-	return out, nil
+	return message(actions[dice()%uint64(len(actions))]), nil
 }
 
 // soakStream shares one PlayActions stream among many tables.
