@@ -150,8 +150,8 @@ func arrayText(numbers []int16) *string {
 	return &out
 }
 
-func endingColumn[T any](batch []*pending, value func(*ending) T) []T {
-	values := make([]T, len(batch))
+func endingColumn[T any](batch []*pending, value func(*ending) T) pgtype.FlatArray[T] {
+	values := make(pgtype.FlatArray[T], len(batch))
 	for i, p := range batch {
 		values[i] = value(p.ending)
 	}

@@ -164,8 +164,9 @@ func eventArrays(events []referee.Event) []any {
 	}
 }
 
-func column[T any](events []referee.Event, value func(*referee.Event) T) []T {
-	values := make([]T, len(events))
+// column is a column of the events. pgx writes a FlatArray without reflection.
+func column[T any](events []referee.Event, value func(*referee.Event) T) pgtype.FlatArray[T] {
+	values := make(pgtype.FlatArray[T], len(events))
 	for i := range events {
 		values[i] = value(&events[i])
 	}

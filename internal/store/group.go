@@ -337,8 +337,8 @@ func groupArguments(batch []*pending) []any {
 		rowColumn(batch, func(r *row) bool { return r.putOff }))
 }
 
-func rowColumn[T any](batch []*pending, value func(*row) T) []T {
-	values := make([]T, len(batch))
+func rowColumn[T any](batch []*pending, value func(*row) T) pgtype.FlatArray[T] {
+	values := make(pgtype.FlatArray[T], len(batch))
 	for i, p := range batch {
 		values[i] = value(&p.row)
 	}
