@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	refereev1 "referee.example/proto/referee/v1"
 )
 
@@ -112,5 +115,36 @@ func TestArmyChessIllegalAttempt(t *testing.T) {
 	must(t, err)
 	if !verified.GetSound() {
 		t.Errorf("the verifier finds %v", verified)
+	}
+}
+
+// TestFourPlayersAgreeOnNoDraw: no ruleset of theirs has draws to offer, and an offer
+// is refused and changes nothing.
+func TestFourPlayersAgreeOnNoDraw(t *testing.T) {
+	h := newHouse(t)
+	r := h.start()
+	for name, offers := range map[string]*refereev1.DrawOfferRules{"limited": {Limit: 1}, "unlimited": {Unlimited: true}, "on the own turn": {OwnTurnOnly: true}} {
+		ruleset := h.ruleset(r, "siguo", func(r *refereev1.Ruleset) { r.DrawOffers = offers })
+		got, err := r.rules.CheckRuleset(h.as("east"), &refereev1.CheckRulesetRequest{Ruleset: ruleset})
+		must(t, err)
+		if faults := got.GetFaults(); len(faults) != 1 || faults[0].GetField() != "draw_offers" || len(got.GetRulesetHash()) > 0 {
+			t.Errorf("%s offers: %v", name, got)
+		}
+		if _, err := r.match.CreateMatch(h.as("east"), armyCreation(armyEngine(t, ruleset), ruleset)); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%s offers: a match is created: %v", name, err)
+		}
+	}
+	a := armyPlaying(t, h, r, "siguo", 4)
+	before := h.everything()
+	for seat := range uint32(4) {
+		if _, err := r.match.OfferDraw(h.as("east"), offering(a.game, seat)); reasonOf(err) != "NO_OFFER_LEFT" {
+			t.Errorf("seat %d offers a draw: %v", seat, err)
+		}
+		if _, err := r.match.AnswerDraw(h.as("east"), answering(a.game, seat, true)); reasonOf(err) != "NO_OFFER" {
+			t.Errorf("seat %d accepts what nobody offered: %v", seat, err)
+		}
+	}
+	if h.everything() != before {
+		t.Error("a refused offer changed something")
 	}
 }

@@ -478,6 +478,8 @@ func methodOf(request proto.Message) (string, proto.Message) {
 		return refereev1.MatchService_Resign_FullMethodName, &refereev1.ResignResponse{}
 	case *refereev1.RequestCountRequest:
 		return refereev1.MatchService_RequestCount_FullMethodName, &refereev1.RequestCountResponse{}
+	case *refereev1.SubmitPlacementRequest:
+		return refereev1.MatchService_SubmitPlacement_FullMethodName, &refereev1.SubmitPlacementResponse{}
 	}
 	panic(fmt.Sprintf("%T is not played here", request))
 }

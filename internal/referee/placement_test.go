@@ -38,6 +38,7 @@ func TestPlacementRaces(t *testing.T) {
 	}
 	refused(a.action(rules.Move(0, 1)), ReasonGameNotRunning, "")
 	refused(&Resign{Header: a.header(0, false)}, ReasonGameNotRunning, "")
+	refused(&ReportDisconnect{Header: a.header(rules.NoSeat, false), Gone: rules.SeatsOf(0)}, ReasonGameNotRunning, "")
 	for _, bad := range []struct {
 		text, rule string
 		reason     Reason
@@ -170,6 +171,19 @@ func TestPlacingExpires(t *testing.T) {
 		}
 		a.settled()
 		a.replayed()
+	}
+}
+
+// TestPlacingIsNotCharged: the time to place is its own, and no part of a player's time
+// for the game.
+func TestPlacingIsNotCharged(t *testing.T) {
+	a := newArmy(t, preset(t, "junqi-dark-contest-2012"), 1)
+	a.start()
+	a.must(a.submit(0, sound))
+	a.now += 100 * second
+	a.must(a.submit(1, sound))
+	if deadline, runs := a.state.Deadline(); !runs || deadline != a.now+30*60*second {
+		t.Fatalf("play began at %d, and the first turn ends at %d", a.now, deadline)
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *Ruleset) validateArmyChess(refuse func(wrong bool, field, reason string
 	refuse(r.FirstMover == FirstMoverComparison, "first_mover", `must be "named": army chess compares no pieces for it`)
 	refuse(r.ResignAfterTurns != 0, "resign_after_turns", "must be 0: army_chess.resign_from_ply says it")
 	refuse(r.ArmyChess.Form == junqi.FormFourPlayer && r.DrawOffers != (DrawOffers{}), "draw_offers",
-		"must be off: four players agree on no draw")
+		"must be off: an offer is one side's to the other, and no house says how a team of two agrees")
 	refuse(places && r.Clock.PlacementMS == 0 && !r.Clock.None(), "clock.placement_ms",
 		"must be above 0: who may place for ever need never play")
 	refuse(!places && r.Clock.PlacementMS != 0, "clock.placement_ms", "must be 0: the flip form has nothing to place")

@@ -110,6 +110,8 @@ func TestUnsoundRulesets(t *testing.T) {
 		{"comparison", `{"army_chess": {"form": "dark"}, "first_mover": "comparison"}`, "first_mover"},
 		{"resignation twice", `{"army_chess": {"form": "dark"}, "resign_after_turns": 3}`, "resign_after_turns"},
 		{"four agree", `{"army_chess": {"form": "four_player"}, "draw_offers": {"limit": 1}}`, "draw_offers"},
+		{"four agree at any time", `{"army_chess": {"form": "four_player"}, "draw_offers": {"unlimited": true}}`, "draw_offers"},
+		{"four agree on their turns", `{"army_chess": {"form": "four_player"}, "draw_offers": {"own_turn_only": true}}`, "draw_offers"},
 		{"placing for ever", `{"army_chess": {"form": "dark"}, "clock": {"main_ms": 1, "on_expiry": "lose"}}`, "clock.placement_ms"},
 		{"placing what was dealt", `{"army_chess": {"form": "flip"}, "clock": {"placement_ms": 1}}`, "clock.placement_ms"},
 		{"placing dark chess", `{"dark_chess": {}, "clock": {"placement_ms": 1}}`, "clock.placement_ms"},

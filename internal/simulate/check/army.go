@@ -46,12 +46,17 @@ type fight struct {
 
 	at       []*man // by stop
 	played   [2]int // flip: who plays each side, or noSeat
+	turned   [2]int // flip: the side of each seat's latest turn, or noSeat
+	turn     int
+	plies    int
+	idle     int // plies since the latest attack or turn
 	out      []bool
 	captures []int
 	mines    [4]int // lost by each side
 	over     bool
 	winners  int
 	void     bool
+	reason   int // why it is over
 
 	shown []*Board       // in the order of events
 	met   map[int]string // by event
@@ -61,10 +66,11 @@ const noSeat = -1
 
 // replay plays a game anew: verdicts have to follow from the ranks, boards that were
 // shown from what everybody had been told and the viewer's own pieces, the result from
-// who was out.
+// who was out; plies have to be such as the board allows, in turn, and whoever can't
+// act has to be told so.
 func (c *checker) replay(m *Match, g *Game, placements []string) {
 	f := &fight{
-		checker: c, m: m, game: g.Number, rules: m.Rules.ArmyChess, board: m.board(), played: [2]int{noSeat, noSeat},
+		checker: c, m: m, game: g.Number, rules: m.Rules.ArmyChess, board: m.board(), played: [2]int{noSeat, noSeat}, turned: [2]int{noSeat, noSeat},
 		out: make([]bool, len(m.Players)), captures: make([]int, len(m.Players)), shown: c.boards[m.ID][g.Number], met: map[int]string{},
 	}
 	f.set(placements)
@@ -109,26 +115,49 @@ func (f *fight) wrong(e *Row, format string, arguments ...any) {
 // event makes the change that an event is.
 func (f *fight) event(e *Row) {
 	switch e.Kind {
+	case kindGameStarted:
+		f.turn = e.first()
+		return
 	case kindPly, kindServerPly:
 		f.ply(e)
 	case kindSeatOut:
-		f.putOut(e.Seat)
+		d, _ := e.disclosure()
+		f.putOut(e.Seat, d.reason)
 	case kindSeatLeft:
 		if f.rules.Leaver == "unscored" && !f.out[(e.Seat+2)%len(f.out)] {
-			f.over, f.void = true, true
+			f.over, f.void, f.reason = true, true, reasonDisconnection
 			break
 		}
-		f.putOut(e.Seat)
+		f.putOut(e.Seat, reasonDisconnection)
 	case kindTurnPassed:
+		if f.over || e.Seat != f.turn || len(f.out) < 4 {
+			f.wrong(e, "passes a turn that was not there to pass")
+		}
+		f.turn = f.next(e.Seat)
 	case kindGameEnded:
 		f.end(e)
 		return
 	default:
 		return
 	}
-	if d, sound := e.disclosure(); sound {
-		f.stuck(d.stuck)
+	d, _ := e.disclosure()
+	if stuck := f.nobodyCan(); stuck != d.stuck {
+		f.wrong(e, "tells that seats %v can't act; by the board it is seats %v", seatsIn(d.stuck), seatsIn(stuck))
 	}
+	f.stuck(d.stuck)
+	if e.Kind == kindPly || e.Kind == kindServerPly {
+		f.tooLong()
+	}
+}
+
+// next is the seat whose turn comes after a seat's.
+func (f *fight) next(seat int) int {
+	for range f.out {
+		if seat = (seat + 1) % len(f.out); !f.out[seat] {
+			break
+		}
+	}
+	return seat
 }
 
 // ply makes a ply, whose verdict has to follow from the ranks of the two that met.
@@ -139,51 +168,71 @@ func (f *fight) ply(e *Row) {
 		f.wrong(e, "is a ply of nobody who could play it")
 		return
 	}
-	mover := f.at[e.FromSquare]
-	switch {
+	if e.Seat != f.turn {
+		f.wrong(e, "is a ply of seat %d in the turn of seat %d", e.Seat, f.turn)
+	}
+	f.plies++
+	f.idle++
+	switch mover := f.at[e.FromSquare]; {
 	case e.ActionKind == flip && mover.rank == 0 && e.Turned != 0:
 		mover.side, mover.rank = e.Turned>>4, e.Turned&15
+		f.idle = 0
 		f.judge(e, told, nothingDisclosed)
-		return
-	case e.ActionKind != move || e.ToSquare >= len(f.at) || mover.rank == 0 || mover.rank == mine || mover.rank == flag || !f.plays(e.Seat, mover.side):
-		f.wrong(e, "moves a piece that its seat could not move")
-		return
+		f.settle(e.Seat, mover.side)
+	case e.ActionKind != move || e.ToSquare >= len(f.at):
+		f.wrong(e, "is no action of this game")
+	default:
+		f.move(e, told)
 	}
-	target := f.at[e.ToSquare]
-	if target == nil {
-		f.judge(e, told, nothingDisclosed)
-		f.at[e.ToSquare], f.at[e.FromSquare] = mover, nil
-		return
-	}
-	if target.rank == 0 || f.friends(mover.side, target.side) {
-		f.wrong(e, "attacks what nobody may attack")
-		return
-	}
-	f.Encounters++
-	f.met[e.Seq] = f.board.piece(mover.side<<4|mover.rank) + " " + f.board.piece(target.side<<4|target.rank)
-	f.judge(e, told, f.disclosed(mover, target))
-	f.meet(e, told)
+	f.turn = f.next(e.Seat)
 }
 
-// plays reports whether a seat plays a side, which in the flip form its first move tells.
+// move makes a move or an attack, such as the board and what is known to all allow.
+func (f *fight) move(e *Row, told disclosure) {
+	if refusal := f.refused(e.Seat, e.FromSquare, e.ToSquare); refusal != "" {
+		f.wrong(e, "%s", refusal)
+	}
+	mover, target := f.at[e.FromSquare], f.at[e.ToSquare]
+	switch {
+	case target == nil:
+		f.judge(e, told, nothingDisclosed)
+		f.at[e.ToSquare], f.at[e.FromSquare] = mover, nil
+	case mover.rank > 0 && target.rank > 0 && mover != target:
+		f.idle = 0
+		f.Encounters++
+		f.met[e.Seq] = f.board.piece(mover.side<<4|mover.rank) + " " + f.board.piece(target.side<<4|target.rank)
+		f.judge(e, told, f.disclosed(mover, target))
+		f.meet(e, told)
+	}
+}
+
+// plays reports whether a seat plays a side.
 func (f *fight) plays(seat, side int) bool {
 	if f.rules.places() {
 		return seat == side
 	}
-	if f.played[side&1] == noSeat {
-		f.played = [2]int{seat, 1 - seat}
-		if side == 1 {
-			f.played = [2]int{1 - seat, seat}
-		}
-	}
 	return f.played[side&1] == seat
+}
+
+// settle settles who plays which side by a turn, as the presets have it: by the first
+// piece of the game, or by two turns in a row of one seat that match; at the latest by
+// the last piece.
+func (f *fight) settle(seat, side int) {
+	if f.played[0] != noSeat {
+		return
+	}
+	down := slices.ContainsFunc(f.at, func(m *man) bool { return m != nil && m.rank == 0 })
+	if f.rules.Colours == "first_piece" || f.turned[seat&1] == side || !down {
+		f.played[side&1], f.played[1-side&1] = seat, 1-seat
+	}
+	f.turned[seat&1] = side
 }
 
 func (f *fight) friends(a, b int) bool { return a == b || len(f.out) == 4 && a%2 == b%2 }
 
 // judge compares what a ply made public with what it should have.
 func (f *fight) judge(e *Row, told, want disclosure) {
-	told.stuck = 0 // who can't move rests on the graph, which the checker has not
+	told.stuck = 0 // which is judged when the ply has been made
 	if told != want {
 		f.wrong(e, "told %+v, which by the ranks is %+v (a verdict is 1 for the attacker, 2 for the defender, 3 for neither)", told, want)
 	}
@@ -216,7 +265,7 @@ const (
 // a flag.
 func (f *fight) encounter(a, d *man) (verdict int, takes bool) {
 	switch {
-	case d.rank == flag && f.rules.FlagAfterMines && f.mines[d.side&3] < army[mine]:
+	case d.rank == flag && f.flagProtected(d.side):
 		return defenderWon, false
 	case d.rank == flag && a.rank == bomb:
 		return bothGone, true
@@ -232,6 +281,11 @@ func (f *fight) encounter(a, d *man) (verdict int, takes bool) {
 		return defenderWon, false
 	}
 	return attackerWon, false
+}
+
+// flagProtected reports whether a side has mines left, where these protect its flag.
+func (f *fight) flagProtected(side int) bool {
+	return f.rules.FlagAfterMines && f.mines[side&3] < army[mine]
 }
 
 // lowest reports whether no ranked piece of a piece's side is lower.
@@ -297,12 +351,12 @@ func (f *fight) meet(e *Row, told disclosure) {
 		defender.shown = true
 	}
 	if told.flag {
-		f.putOut(owner)
+		f.putOut(owner, reasonFlag)
 	}
 }
 
 // putOut puts a seat out; with four its pieces go, and its partner plays on.
-func (f *fight) putOut(seat int) {
+func (f *fight) putOut(seat, reason int) {
 	if f.over || seat < 0 || seat >= len(f.out) {
 		return
 	}
@@ -317,11 +371,19 @@ func (f *fight) putOut(seat int) {
 		}
 	}
 	if f.out[partner] {
-		f.over = true
-		for other := range f.out {
-			if other%2 != seat%2 {
-				f.winners |= 1 << other
-			}
+		f.lose(seat, reason)
+	}
+	if !f.over && seat == f.turn {
+		f.turn = f.next(seat)
+	}
+}
+
+// lose ends the game with the loss of a seat's team.
+func (f *fight) lose(seat, reason int) {
+	f.over, f.reason = true, reason
+	for other := range f.out {
+		if other%2 != seat%2 {
+			f.winners |= 1 << other
 		}
 	}
 }
@@ -329,29 +391,40 @@ func (f *fight) putOut(seat int) {
 // stuck puts those out of whom was told that they had no legal action; where it was
 // all that are in, the game is drawn.
 func (f *fight) stuck(told int) {
-	in := 0
-	for seat, out := range f.out {
-		if !out {
-			in |= 1 << seat
-		}
+	if f.over || told == 0 {
+		return
 	}
-	if told == in {
-		f.over = f.over || in != 0
+	if told == f.in() {
+		f.over, f.reason = true, reasonNoLegalAction
 		return
 	}
 	for _, seat := range seatsIn(told) {
-		f.putOut(seat)
+		f.putOut(seat, reasonNoLegalAction)
 	}
 }
 
-// end compares a result with who was out.
+// tooLong ends the game after too many plies, or too many in a row without contact.
+func (f *fight) tooLong() {
+	switch {
+	case f.over:
+	case f.rules.Idle.Limit > 0 && f.idle >= f.rules.Idle.Limit && f.rules.Idle.Result == "loss":
+		f.lose(f.turn, reasonIdle)
+	case f.rules.Idle.Limit > 0 && f.idle >= f.rules.Idle.Limit:
+		f.over, f.reason = true, reasonIdle
+	case f.rules.MaxPlies > 0 && f.plies >= f.rules.MaxPlies:
+		f.over, f.reason = true, reasonMaxPlies
+	}
+}
+
+// end compares a result with what the board came to. A game that goes on by the board
+// can only be ended from outside it, and then nobody wins.
 func (f *fight) end(e *Row) {
 	end, _ := e.ending()
 	switch {
-	case f.over && (end.winners != f.winners || end.void != f.void):
-		f.wrong(e, "has winners %b, void %t; by who was out they are %b, %t", end.winners, end.void, f.winners, f.void)
-	case !f.over && end.winners != 0 && end.reason != reasonIdle:
-		f.wrong(e, "has winners %b, and no side was out", end.winners)
+	case f.over && (end.winners != f.winners || end.void != f.void || end.reason != f.reason):
+		f.wrong(e, "has winners %b, void %t, reason %d; by the board they are %b, %t, %d", end.winners, end.void, end.reason, f.winners, f.void, f.reason)
+	case !f.over && (end.winners != 0 || end.reason < reasonAgreement):
+		f.wrong(e, "has winners %b for reason %d, and no side was out", end.winners, end.reason)
 	}
 }
 

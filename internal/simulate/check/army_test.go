@@ -12,6 +12,9 @@ import (
 // F4 to F0; the flag of seat 1 is on A3.
 const armyText = "98776/6.5.5/44.33/3.2.2/2MM11/MF1BB"
 
+// forwardText has its bombs behind the front row.
+const forwardText = "98776/B.5.B/44.33/3.2.2/2MM11/MF165"
+
 // detail writes a detail: numbers as they are, texts and lists after their length.
 type detail []byte
 
@@ -50,7 +53,8 @@ func (a *armyGame) phase() *phase {
 // start adds creation and start.
 func (a *armyGame) start() {
 	a.add(kindMatchCreated, Spectator, nil)
-	a.add(kindGameStarted, Spectator, detail{}.octets(0, 0, 2).text("a").text("b"))
+	d := detail{}.octets(0, 0, 2).text("a").text("b").octets(make([]byte, 32)...)
+	a.add(kindGameStarted, Spectator, d.octets(0, 0)) // seat 0 moves first, by no draw
 }
 
 // place adds a seat's placement, as it was sent and committed to.
@@ -84,13 +88,17 @@ func verdict(n byte) detail { return detail{1, 0, n, 0, 0, 0, 0} }
 
 // end adds the ending and opens the attempts that stood.
 func (a *armyGame) end(reason, winners byte, void bool, attempts ...int) *Row {
+	texts := map[int]string{}
+	for i := range a.h.Calls {
+		texts[a.h.Calls[i].Seat] = a.h.Calls[i].Placement // the latest stood
+	}
 	d := detail{}.octets(reason, winners, byte(btoi(void)), 0, 0, 2, 0, 0, 0).octets(make([]byte, 64)...).number(len(attempts))
 	for seat, attempt := range attempts {
 		if attempt == 0 {
 			d = d.number(0).octets(make([]byte, 32)...).text("")
 			continue
 		}
-		d = d.number(attempt).octets(a.phase().salt(seat, attempt)...).text(armyText)
+		d = d.number(attempt).octets(a.phase().salt(seat, attempt)...).text(texts[seat])
 	}
 	e := a.add(kindGameEnded, Spectator, d)
 	e.Committed = gameOver
@@ -113,14 +121,14 @@ func played() *armyGame {
 	a := newArmyGame()
 	a.start()
 	a.place(0, 1, strings.Replace(armyText, "98776", "89776", 1))
-	a.place(0, 2, armyText)
+	a.place(0, 2, forwardText)
 	a.place(1, 1, armyText)
 	a.began()
 	a.ply(0, "G2", "F2", verdict(bothGone))
 	a.ply(1, "F4", "G4", verdict(attackerWon))
 	a.ply(0, "G3", "G4", verdict(defenderWon))
 	a.ply(1, "F3", "F2", nil)
-	a.ply(0, "L4", "G4", detail{1, 0, bothGone, 0, 0, 1 << 1, byte(stopOf("A3")), 0})
+	a.ply(0, "H4", "G4", detail{1, 0, bothGone, 0, 0, 1 << 1, byte(stopOf("A3")), 0})
 	a.add(kindSeatOut, 1, detail{1, 20, 0, 0, 0, 0, 0})
 	a.end(20, 1, false, 2, 1)
 	return a
@@ -155,11 +163,16 @@ func TestAnArmyGameIsPlayedAnew(t *testing.T) {
 	}
 }
 
+// fight is a game that is played anew, before its pieces are placed.
+func (a *armyGame) fight() *fight {
+	return &fight{checker: newChecker(&a.h, nil), m: a.Match, game: 1, rules: a.Rules.ArmyChess, board: a.board(), out: make([]bool, len(a.Players)),
+		captures: make([]int, len(a.Players)), met: map[int]string{}}
+}
+
 // boardAfter is a board after some plies and what came before.
 func (a *armyGame) boardAfter(plies, viewer int) string {
-	f := &fight{checker: newChecker(&a.h, nil), m: a.Match, game: 1, rules: a.Rules.ArmyChess, board: twoSeats, out: make([]bool, 2),
-		captures: make([]int, 2), met: map[int]string{}}
-	f.set([]string{armyText, armyText})
+	f := a.fight()
+	f.set([]string{forwardText, armyText})
 	for i := range a.Logs[1] {
 		if e := &a.Logs[1][i]; e.Kind == kindPly && e.Ply <= plies {
 			f.event(e)
@@ -181,7 +194,15 @@ func TestArmyChessGoneWrong(t *testing.T) {
 		}, Judged},
 		"a marshal that fell in silence": {func(a *armyGame) { a.Logs[1][10].Detail = verdict(bothGone) }, Judged},
 		"a piece of the other side":      {func(a *armyGame) { a.Logs[1][9].FromSquare = stopOf("G0") }, Judged},
-		"a mine that moves":              {func(a *armyGame) { a.Logs[1][9].FromSquare = stopOf("A4") }, Judged},
+		"a mine that moves":              {func(a *armyGame) { a.Logs[1][9].FromSquare, a.Logs[1][9].ToSquare = stopOf("B3"), stopOf("C3") }, Judged},
+		"a flag that moves":              {func(a *armyGame) { a.Logs[1][9].FromSquare, a.Logs[1][9].ToSquare = stopOf("A3"), stopOf("F2") }, Judged},
+		"a turn on the rail":             {func(a *armyGame) { a.Logs[1][9].ToSquare = stopOf("G2") }, Judged},
+		"a ply out of turn":              {func(a *armyGame) { a.Logs[1] = append(a.Logs[1][:9], a.Logs[1][10:]...) }, Judged},
+		"a turn that passes, of two":     {func(a *armyGame) { a.Logs[1][9].Kind = kindTurnPassed }, Judged},
+		"a seat told stuck that is not":  {func(a *armyGame) { a.Logs[1][9].Detail = detail{1, 0, 0, 0, 0, 0, 1} }, Judged},
+		"an idle game that goes on":      {func(a *armyGame) { a.Rules.ArmyChess.Idle.Limit = 1 }, Judged},
+		"a game too long":                {func(a *armyGame) { a.Rules.ArmyChess.MaxPlies = 4 }, Judged},
+		"another reason":                 {func(a *armyGame) { a.Logs[1][12].Detail[0] = reasonTime }, Judged},
 		"a piece from nowhere":           {func(a *armyGame) { a.Logs[1][9].FromSquare = stopOf("C1") }, Judged},
 		"the winner":                     {func(a *armyGame) { a.Logs[1][12].Detail[1] = 2 }, Judged},
 		"a winner of a game that goes on": {func(a *armyGame) {

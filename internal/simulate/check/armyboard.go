@@ -3,25 +3,29 @@ package check
 import "slices"
 
 // The two boards of army chess, from docs/verification.md: how stops are numbered,
-// which are camps, and where each side places its pieces.
+// and where each side places its pieces.
 
 // armyBoard is a board of two seats or of four.
 type armyBoard struct {
 	names   []string
-	camps   []int
 	letters string // of the sides, in order
+
+	camps, headquarters []int
+	lines               [][]int // of rail, from one end to the other
+	roads, rails        [][]int // by stop: those one step away
 }
 
 var twoSeats, fourSeats = newTwoSeats(), newFourSeats()
 
 // newTwoSeats numbers rows A to L of five, A0 to A4 first.
 func newTwoSeats() *armyBoard {
-	b := &armyBoard{letters: "bt", camps: []int{11, 13, 17, 21, 23, 36, 38, 42, 46, 48}}
+	b := &armyBoard{letters: "bt"}
 	for row := 'A'; row <= 'L'; row++ {
 		for column := '0'; column <= '4'; column++ {
 			b.names = append(b.names, string([]rune{row, column}))
 		}
 	}
+	b.layTwoSeats()
 	return b
 }
 
@@ -39,6 +43,7 @@ func newFourSeats() *armyBoard {
 	for _, side := range b.letters {
 		add(side, 6, 5)
 	}
+	b.layFourSeats()
 	return b
 }
 
@@ -53,7 +58,7 @@ func (m *Match) board() *armyBoard {
 // the left of the front row.
 func (b *armyBoard) home(side, place int) int {
 	switch {
-	case b == fourSeats:
+	case len(b.letters) == 4:
 		return 9 + 30*side + place
 	case side == 0:
 		return 30 + place
@@ -68,7 +73,8 @@ func (b *armyBoard) name(stop int) string {
 	return b.names[stop]
 }
 
-func (b *armyBoard) isCamp(stop int) bool { return slices.Contains(b.camps, stop) }
+func (b *armyBoard) isCamp(stop int) bool         { return slices.Contains(b.camps, stop) }
+func (b *armyBoard) isHeadquarters(stop int) bool { return slices.Contains(b.headquarters, stop) }
 
 // The ranks that are not compared by their numbers, which are those of the pieces.
 const (

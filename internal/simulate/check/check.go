@@ -35,9 +35,13 @@ const (
 	statusDecided       = 5
 	statusInsufficient  = 6
 	gameEnded           = 4
+	reasonNoLegalAction = 3
 	reasonIdle          = 5
+	reasonMaxPlies      = 6
+	reasonFlag          = 7
 	reasonTime          = 21
 	reasonDisconnection = 22
+	reasonAgreement     = 23
 )
 
 // Result is what checking came to.

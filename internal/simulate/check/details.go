@@ -84,6 +84,16 @@ func (e *Row) playerSeeds() (seeds [][]byte) {
 	return seeds
 }
 
+// first is the seat that moves first, from the detail of a game's start.
+func (e *Row) first() int {
+	r := &reader{left: e.Detail}
+	r.many(func() { r.number() }) // balances
+	r.many(func() { r.text() })   // holds
+	r.many(func() { r.text() })   // seeds
+	r.take(32)                    // root
+	return r.number() / 2         // zigzag
+}
+
 // disclosure is what became public by a change of a board.
 type disclosure struct {
 	reason         int // of a seat that is out

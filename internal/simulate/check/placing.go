@@ -18,6 +18,12 @@ type armyRules struct {
 	EngineerScouts    bool   `json:"engineer_scouts"`
 	FlagReveal        string `json:"flag_reveal"`
 	Leaver            string `json:"leaver"`
+	Colours           string `json:"colours"`
+	MaxPlies          int    `json:"max_plies"`
+	Idle              struct {
+		Limit  int    `json:"limit"`
+		Result string `json:"result"`
+	} `json:"idle"`
 }
 
 func (r *armyRules) places() bool { return r.Form != "flip" }

@@ -92,7 +92,8 @@ type MatchServiceClient interface {
 	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
 	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(ctx context.Context, in *SubmitPlacementRequest, opts ...grpc.CallOption) (*SubmitPlacementResponse, error)
-	// OfferDraw offers a draw to the opponent.
+	// OfferDraw offers a draw to the opponent. Where the ruleset allows none, as always
+	// with four players, it is refused with NO_OFFER_LEFT.
 	OfferDraw(ctx context.Context, in *OfferDrawRequest, opts ...grpc.CallOption) (*OfferDrawResponse, error)
 	// WithdrawDraw takes an offer back.
 	WithdrawDraw(ctx context.Context, in *WithdrawDrawRequest, opts ...grpc.CallOption) (*WithdrawDrawResponse, error)
@@ -420,7 +421,8 @@ type MatchServiceServer interface {
 	// rule that it breaks (ILLEGAL_ACTION); a seat may submit 100 times a game. Games that deal their pieces
 	// have no such phase: refused with NO_PLACEMENT_PHASE.
 	SubmitPlacement(context.Context, *SubmitPlacementRequest) (*SubmitPlacementResponse, error)
-	// OfferDraw offers a draw to the opponent.
+	// OfferDraw offers a draw to the opponent. Where the ruleset allows none, as always
+	// with four players, it is refused with NO_OFFER_LEFT.
 	OfferDraw(context.Context, *OfferDrawRequest) (*OfferDrawResponse, error)
 	// WithdrawDraw takes an offer back.
 	WithdrawDraw(context.Context, *WithdrawDrawRequest) (*WithdrawDrawResponse, error)

@@ -43,7 +43,9 @@ type Ruleset struct {
 	// Turns that each side must have made before anyone may resign; 0 in army
 	// chess, which counts plies (army_chess.resign_from_ply).
 	ResignAfterTurns uint32 `protobuf:"varint,5,opt,name=resign_after_turns,json=resignAfterTurns,proto3" json:"resign_after_turns,omitempty"`
-	// When and how often draws may be offered; off with four players.
+	// When and how often draws may be offered. Absent or zero with four players, where a
+	// ruleset with any of it is refused: an offer is one side's to the other, and no
+	// house says whether a team agrees by one of its seats or by both.
 	DrawOffers *DrawOfferRules `protobuf:"bytes,6,opt,name=draw_offers,json=drawOffers,proto3" json:"draw_offers,omitempty"`
 	// How the first mover of game 1 is found: "comparison" (each seat draws one
 	// piece from the game's sealed randomness, the higher rank moves first, equal
@@ -909,7 +911,8 @@ func (x *ChaseRules) GetForcedDeathExempt() bool {
 	return false
 }
 
-// DrawOfferRules limit offers of a draw.
+// DrawOfferRules limit offers of a draw, which two players can agree on. Four can't:
+// with form "four_player" all of it has to be zero.
 type DrawOfferRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Offers a player and game; 0 means none may be made.
