@@ -41,6 +41,11 @@ const (
 	maxHeaderBytes   = 16 << 10
 	maxConnections   = 20_000  // a port; further ones are closed as they come
 	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
+	// A client may send so much unread, of one call and of all of a connection: what is
+	// longer than a request may be is refused when no more of it has come. Windows that
+	// grow with what is sent, which are the default, let megabytes come.
+	streamWindow     = MaxRequestBytes
+	connectionWindow = 1 << 20
 	// workers answer calls on stacks that have grown already; a call that finds none
 	// free gets a goroutine of its own.
 	workers = 64
@@ -119,6 +124,8 @@ type Server struct {
 	log     *slog.Logger
 	hub     *hub[referee.ID] // of matches
 	feeds   *hub[string]     // of platforms' settlements
+	pages   readPages        // of matches
+	isReady atomic.Bool      // when it was asked last
 	limits  limits
 
 	admission *admission
@@ -150,6 +157,8 @@ func newServer(c Config, l limits) *Server {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(l.handshake),
 		grpc.ReadBufferSize(readBufferBytes),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.NumStreamWorkers(workers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
