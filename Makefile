@@ -100,7 +100,7 @@ soak-hostile: postgres ## make 10,000 hostile calls beside others, and hold 10,0
 .PHONY: overload
 overload: postgres ## ask a replica for four times what it can carry (docs/overload.md)
 	go build -o bin/withpg ./internal/pgtest/withpg
-	taskset --cpu-list 0 bin/withpg go test -v -timeout 1h -run 'TestOverload$$' ./internal/proof -overload-for 20s -overload-strict -overload-tables 2000 \
+	REFEREE_MAX_CONNS=4 taskset --cpu-list 0 bin/withpg go test -v -timeout 1h -run 'TestOverload$$' ./internal/proof -overload-for 20s -overload-strict -overload-tables 2000 \
 		-overload-cpus 1
 
 .PHONY: soak-rules

@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -40,7 +41,7 @@ const (
 	maxStreams       = 1000     // a connection
 	maxHeaderBytes   = 16 << 10
 	maxConnections   = 20_000  // a port; further ones are closed as they come
-	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
+	readBufferBytes  = 2 << 10 // a connection: requests are short, and most connections wait
 	// A client may send so much unread, of one call and of all of a connection: what is
 	// longer than a request may be is refused when no more of it has come. Windows that
 	// grow with what is sent, which are the default, let megabytes come.
@@ -97,6 +98,7 @@ type limits struct {
 	streamAge time.Duration
 	watches   int // of matches and of feeds each, at this replica
 	calls     int // at work
+	waiting   int // of one connection, to be admitted
 	streams   int // open
 	conns     int // open
 	handshake time.Duration
@@ -104,7 +106,7 @@ type limits struct {
 
 var standardLimits = limits{
 	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
-	streamAge: streamAge, watches: 10_000, calls: standardCalls(), streams: 20_000, conns: maxConnections,
+	streamAge: streamAge, watches: 10_000, calls: standardCalls(), waiting: standardCalls() / 2, streams: 20_000, conns: maxConnections,
 	handshake: handshakeTimeout,
 }
 
@@ -129,6 +131,7 @@ type Server struct {
 	limits  limits
 
 	admission *admission
+	shedLog   rate.Sometimes // one refused call is logged of those of a second: they are counted
 
 	// draining ends the contract's streams, stopping what runs in the background.
 	draining, stopping context.Context
@@ -149,6 +152,7 @@ func newServer(c Config, l limits) *Server {
 		hub: newHub(c.Versions, c.Logger, l), feeds: newHub(c.History.SettlementHeads, c.Logger, l), limits: l,
 		admission: newAdmission(l, c.Conns, c.PlatformRate),
 	}
+	s.shedLog.Interval = time.Second
 	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -160,6 +164,8 @@ func newServer(c Config, l limits) *Server {
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.NumStreamWorkers(workers),
+		grpc.StatsHandler(connections{}),
+		grpc.InTapHandle(s.arrive),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,
