@@ -18,6 +18,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // The classes, by a method of each kind.
@@ -408,5 +409,15 @@ func TestCallsOfAConnectionAreReadInTime(t *testing.T) {
 	must(t, err)
 	if took := time.Since(begun); took < 200*callPace {
 		t.Errorf("after 200 calls it was read in %v", took)
+	}
+	s := &Server{limits: standardLimits}
+	counts := &connection{}
+	ctx := context.WithValue(t.Context(), connectionKey{}, counts)
+	for _, method := range []string{aRead, refereev1.MatchService_WatchMatch_FullMethodName, refereev1.AuditService_ExportGames_FullMethodName} {
+		_, err := s.arrive(ctx, &tap.Info{FullMethodName: method})
+		must(t, err)
+	}
+	if got := counts.read.Load(); got != 1+2*streamCalls {
+		t.Errorf("a call and two streams count as %d calls", got)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	refereev1 "referee.example/proto/referee/v1"
+
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 )
@@ -15,12 +18,27 @@ import (
 // else comes behind them. One too many is refused when its headers are read, at a
 // fraction of what a look at it takes.
 
-// Nor are calls of one connection read faster than one each callPace, in the mean: with
-// hundreds that come at once others would wait for all of them.
+// Nor are calls of one connection read faster than one each callPace, in the mean, and
+// streams one each ten of these: with hundreds that come at once others would wait for
+// all of them.
 const (
-	callPace  = 100 * time.Microsecond
-	callBurst = 10 // come without a pause
+	callPace    = 100 * time.Microsecond
+	streamCalls = 10 // take as long as the opening of a stream
+	callBurst   = 10 // come without a pause
 )
+
+// streaming are the methods that open streams.
+var streaming = streamsOf(&refereev1.MatchService_ServiceDesc, &refereev1.AuditService_ServiceDesc)
+
+func streamsOf(services ...*grpc.ServiceDesc) map[string]bool {
+	methods := map[string]bool{}
+	for _, service := range services {
+		for _, stream := range service.Streams {
+			methods["/"+service.ServiceName+"/"+stream.StreamName] = true
+		}
+	}
+	return methods
+}
 
 // connection counts the calls of a connection: those that have not been looked at, and
 // those that have come since it was read from last.
@@ -66,7 +84,11 @@ func (s *Server) arrive(ctx context.Context, call *tap.Info) (context.Context, e
 	if !ok {
 		return ctx, nil
 	}
-	c.read.Add(1)
+	if streaming[call.FullMethodName] {
+		c.read.Add(streamCalls)
+	} else {
+		c.read.Add(1)
+	}
 	if quiet(call.FullMethodName) {
 		return ctx, nil
 	}

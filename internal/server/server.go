@@ -41,7 +41,7 @@ const (
 	maxStreams       = 1000     // a connection
 	maxHeaderBytes   = 16 << 10
 	maxConnections   = 20_000  // a port; further ones are closed as they come
-	readBufferBytes  = 2 << 10 // a connection: requests are short, and most connections wait
+	readBufferBytes  = 1 << 10 // a connection: requests are short, and most connections wait
 	// A client may send so much unread, of one call and of all of a connection: what is
 	// longer than a request may be is refused when no more of it has come. Windows that
 	// grow with what is sent, which are the default, let megabytes come.
