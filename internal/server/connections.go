@@ -58,7 +58,7 @@ func (c *limitedConn) Read(b []byte) (int, error) {
 		}
 		c.paid = c.paid.Add(time.Duration(calls) * callPace)
 		if wait := c.paid.Sub(now); wait > callPace*callBurst {
-			time.Sleep(wait)
+			<-time.NewTimer(wait).C
 		}
 	}
 	return c.Conn.Read(b)
