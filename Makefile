@@ -96,10 +96,12 @@ soak-hostile: postgres ## make 10,000 hostile calls beside others, and hold 10,0
 	bin/withpg go test -v -timeout 3h -run '^Test(HostileWire|IdleConnections|Neighbours)$$' ./internal/proof -hostile-calls 10000 -idle-conns 10000 \
 		-hostile-phases 8 -hostile-quiet 5s -hostile-strict
 
+# On a machine of two processors: one for the replica and Postgres, one for the callers.
 .PHONY: overload
 overload: postgres ## ask a replica for four times what it can carry (docs/overload.md)
 	go build -o bin/withpg ./internal/pgtest/withpg
-	bin/withpg go test -v -timeout 1h -run 'TestOverload$$' ./internal/proof -overload-for 20s -overload-strict -overload-tables 2000
+	REFEREE_MAX_CONNS=4 taskset --cpu-list 0 bin/withpg go test -v -timeout 1h -run 'TestOverload$$' ./internal/proof -overload-for 20s -overload-strict -overload-tables 2000 \
+		-overload-cpus 1
 
 .PHONY: soak-rules
 soak-rules: ## play 10,000 random games of every house's rules for each property of the engine

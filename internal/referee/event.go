@@ -66,6 +66,15 @@ const (
 	EventIllegalAttempt EventKind = 28
 )
 
+// EventPlace is where an event stands in the logs of a match's games, which follow each
+// other.
+type EventPlace struct{ Game, Seq int }
+
+// Before reports whether the event stands before another.
+func (p EventPlace) Before(q EventPlace) bool {
+	return p.Game < q.Game || p.Game == q.Game && p.Seq < q.Seq
+}
+
 // Event is one entry of a game's log. The log alone replays the match: State
 // changes by Event only, through State.apply.
 type Event struct {

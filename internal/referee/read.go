@@ -316,6 +316,12 @@ func (r *Referee) Events(ctx context.Context, id ID, game, seq, limit int) ([]Ev
 	return r.store.Events(ctx, id, game, seq, limit)
 }
 
+// EventsBetween returns a match's events from one place in its games' logs to another,
+// both included, at most limit, in order.
+func (r *Referee) EventsBetween(ctx context.Context, id ID, from, to EventPlace, limit int) ([]Event, error) {
+	return r.store.EventsBetween(ctx, id, from, to, limit)
+}
+
 // FindMatch finds a match of the caller's platform by the request that created
 // it or, if that is zero, by the platform's own reference.
 func (r *Referee) FindMatch(ctx context.Context, caller Caller, platform string, request ID, ref string) (*State, error) {

@@ -78,6 +78,9 @@ type Store interface {
 	FindExternalRef(ctx context.Context, platform, ref string) (ID, error)
 	// Events returns a game's events from seq on, at most limit, in order.
 	Events(ctx context.Context, id ID, game, seq, limit int) ([]Event, error)
+	// EventsBetween returns a match's events from one place in its games' logs to
+	// another, both included, at most limit, in order.
+	EventsBetween(ctx context.Context, id ID, from, to EventPlace, limit int) ([]Event, error)
 	// PlyEvent returns the event of a game's ply; ErrNotFound if there is none.
 	PlyEvent(ctx context.Context, id ID, game, ply int) (Event, error)
 	// RequestEvent returns a game's first event with a request id from seq on.

@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -83,6 +84,22 @@ func (r *Referee) Prover(s *State) (*Prover, error) {
 	prover := &Prover{tree: material.Tree(r.deal(material, deck)), family: s.Rules.family}
 	r.provers.put(key, prover)
 	return prover, nil
+}
+
+// ProverOf is Prover for a game of the match, the present one or an earlier one, whose
+// seeds are in the state after its start: that is replayed if this replica has not
+// proved anything of the game yet.
+func (r *Referee) ProverOf(ctx context.Context, s *State, game int) (*Prover, error) {
+	if known := r.provers.get(GameKey{Match: s.ID, Game: game}); known != nil {
+		return known, nil
+	}
+	if s.Game.Number != game {
+		var err error
+		if s, _, err = r.GameAtPly(ctx, s, game, 0); err != nil {
+			return nil, err
+		}
+	}
+	return r.Prover(s)
 }
 
 // proversLimit bounds the provers that a replica keeps, each of some 4 KiB.

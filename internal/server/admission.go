@@ -78,6 +78,7 @@ type admission struct {
 	querying chan struct{} // a token each query of the history
 	exports  chan struct{} // a token each export
 	watching chan struct{} // a token each watch that reads from the database
+	share    int           // how many of these are one platform's
 
 	mu        sync.Mutex
 	calls     int
@@ -89,6 +90,7 @@ type admission struct {
 type platform struct {
 	calls, streams int
 	rate, creates  *rate.Limiter // nil for no limit
+	watching       chan struct{} // a token each watch that reads from the database
 }
 
 // newAdmission makes room for what a pool of so many connections can bear: half
@@ -98,7 +100,7 @@ func newAdmission(l limits, conns int, perSecond float64) *admission {
 	return &admission{
 		limits: l, rate: rate.Limit(perSecond), platforms: map[string]*platform{},
 		querying: make(chan struct{}, max(1, conns/2)), exports: make(chan struct{}, max(1, conns/4)),
-		watching: make(chan struct{}, max(1, conns/4)),
+		watching: make(chan struct{}, max(1, conns/4)), share: max(1, conns/8),
 	}
 }
 
@@ -189,16 +191,22 @@ func (a *admission) open(ctx context.Context, method, name string) (leave func()
 	}, nil
 }
 
-// read lets a watch read from the database in its turn: thousands that are opened,
-// or hinted at, together would else fill the queue for connections. A read has the time
-// of a unary call, which it gets although the watch is given up meanwhile.
-func (a *admission) read(ctx context.Context, read func(context.Context) error) error {
-	select {
-	case a.watching <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+// read lets a platform's watch read from the database in its turn: thousands that are
+// opened, or hinted at, together would else fill the queue for connections, and the
+// processors. A platform has half of the turns, so that its flood leaves as many to
+// others. A read has the time of a unary call.
+func (a *admission) read(ctx context.Context, name string, read func(context.Context) error) error {
+	a.mu.Lock()
+	own := a.platform(name).watching // kept while its stream is open
+	a.mu.Unlock()
+	for _, turns := range []chan struct{}{own, a.watching} {
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	defer func() { <-a.watching }()
 	ctx, cancel := context.WithTimeout(ctx, defaultDeadline)
 	defer cancel()
 	return read(ctx)
@@ -234,7 +242,7 @@ func (a *admission) platform(name string) *platform {
 			}
 		}
 	}
-	p = &platform{}
+	p = &platform{watching: make(chan struct{}, a.share)}
 	if a.rate > 0 {
 		p.rate = rate.NewLimiter(a.rate, int(max(1, a.rate)))
 		p.creates = rate.NewLimiter(a.rate*createsShare, int(max(1, a.rate*createsShare)))

@@ -18,6 +18,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // The classes, by a method of each kind.
@@ -356,4 +357,67 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 		t.Error("a silent connection is kept")
 	}
 	must(t, conn.Close())
+}
+
+// TestCallsOfAConnectionWait: of one connection so many calls wait to be looked at, here
+// for their requests, and further ones are refused with a delay. Other connections'
+// calls, and health, are answered meanwhile; when one goes, another may come.
+func TestCallsOfAConnectionWait(t *testing.T) {
+	l := quickLimits()
+	l.waiting = 8
+	r := newRoom(t, options{limits: l})
+	table := r.started()
+	other := r.dial(func(c net.Conn) net.Conn { return c })
+	get := func(client refereev1.MatchServiceClient) error {
+		_, err := client.GetGame(r.as("east"), &refereev1.GetGameRequest{MatchId: table.id})
+		return err
+	}
+	leave := make([]context.CancelFunc, l.waiting)
+	for i := range leave {
+		var ctx context.Context
+		ctx, leave[i] = context.WithCancel(r.as("east"))
+		defer leave[i]()
+		_, err := r.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, aRead) // its headers are sent
+		must(t, err)
+	}
+	err := get(r.match)
+	wanted{codes.ResourceExhausted, "OVERLOADED", ""}.check(t, err)
+	if refused := streamRefusal(status.Convert(err)); refused.GetRetryDelayMs() != overloadPause.Milliseconds() {
+		t.Errorf("a call too many is answered %v", refused)
+	}
+	must(t, get(refereev1.NewMatchServiceClient(other)))
+	_, err = healthv1.NewHealthClient(r.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+	must(t, err)
+	leave[0]()
+	for err = get(r.match); status.Code(err) == codes.ResourceExhausted; err = get(r.match) { // until the server has heard
+		must(t, t.Context().Err())
+	}
+	must(t, err)
+}
+
+// TestCallsOfAConnectionAreReadInTime: what comes after many calls at once is read when
+// these have had their time.
+func TestCallsOfAConnectionAreReadInTime(t *testing.T) {
+	client, server := net.Pipe()
+	defer func() { _ = client.Close() }()
+	conn := &limitedConn{Conn: server, closed: func() {}, calls: &connection{}}
+	defer func() { _ = conn.Close() }()
+	go func() { _, _ = client.Write([]byte{1}) }()
+	conn.calls.read.Store(200)
+	begun := time.Now()
+	_, err := conn.Read(make([]byte, 1))
+	must(t, err)
+	if took := time.Since(begun); took < 200*callPace {
+		t.Errorf("after 200 calls it was read in %v", took)
+	}
+	s := &Server{limits: standardLimits}
+	counts := &connection{}
+	ctx := context.WithValue(t.Context(), connectionKey{}, counts)
+	for _, method := range []string{aRead, refereev1.MatchService_WatchMatch_FullMethodName, refereev1.AuditService_ExportGames_FullMethodName} {
+		_, err := s.arrive(ctx, &tap.Info{FullMethodName: method})
+		must(t, err)
+	}
+	if got := counts.read.Load(); got != 1+2*streamCalls {
+		t.Errorf("a call and two streams count as %d calls", got)
+	}
 }

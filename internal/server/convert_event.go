@@ -82,20 +82,12 @@ func featName(merit bool) string {
 	return ""
 }
 
-// openDeal gets the prover of a game. Its seeds are in the present state, or in
-// the state after an earlier game's start.
+// openDeal gets the prover of a game.
 func (w *eventWriter) openDeal(ctx context.Context, game int) error {
 	if w.prover != nil && w.game == game {
 		return nil
 	}
-	state := w.state
-	if state.Game.Number != game {
-		var err error
-		if state, _, err = w.referee.GameAtPly(ctx, w.state, game, 0); err != nil {
-			return fmt.Errorf("deal of game %d: %w", game, err)
-		}
-	}
-	prover, err := w.referee.Prover(state)
+	prover, err := w.referee.ProverOf(ctx, w.state, game)
 	if err != nil {
 		return fmt.Errorf("deal of game %d: %w", game, err)
 	}

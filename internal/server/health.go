@@ -15,6 +15,7 @@ var healthNames = []string{"", refereev1.MatchService_ServiceDesc.ServiceName,
 	refereev1.RulesService_ServiceDesc.ServiceName, refereev1.AuditService_ServiceDesc.ServiceName}
 
 func (s *Server) setHealth(ready bool) {
+	s.isReady.Store(ready)
 	status := healthv1.HealthCheckResponse_NOT_SERVING
 	if ready {
 		status = healthv1.HealthCheckResponse_SERVING

@@ -25,9 +25,13 @@ type hub[K comparable] struct {
 
 // watched is a log that somebody watches.
 type watched struct {
-	version int64 // that its watchers were last told of, -1 at first
+	version int64 // that its watchers were last told of, or unknown
 	hints   map[chan struct{}]struct{}
 }
+
+// unknown is the version of a log of which the database has not been asked since this
+// replica began to watch it, or last changed it.
+const unknown = -1
 
 func newHub[K comparable](versions func(context.Context, []K) (map[K]int64, error), log *slog.Logger, l limits) *hub[K] {
 	return &hub[K]{versions: versions, log: log, limits: l, watched: map[K]*watched{}}
@@ -46,7 +50,7 @@ func (h *hub[K]) watch(id K) (<-chan struct{}, func(), error) {
 	h.count++
 	log := h.watched[id]
 	if log == nil {
-		log = &watched{version: -1, hints: map[chan struct{}]struct{}{}}
+		log = &watched{version: unknown, hints: map[chan struct{}]struct{}{}}
 		h.watched[id] = log
 	}
 	hint := make(chan struct{}, 1)
@@ -65,6 +69,13 @@ func (h *hub[K]) unwatch(id K, hint chan struct{}) {
 	h.count--
 }
 
+// version is that of a log that is watched, as far as its watchers were told of it.
+func (h *hub[K]) version(id K) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.watched[id].version
+}
+
 // Watches returns how many watches are open.
 func (s *Server) Watches() int {
 	s.hub.mu.Lock()
@@ -77,6 +88,7 @@ func (h *hub[K]) changed(id K) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if log := h.watched[id]; log != nil {
+		log.version = unknown
 		log.tell()
 	}
 }

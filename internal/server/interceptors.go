@@ -52,6 +52,7 @@ type call struct {
 // unary leads a unary call through its stations: request id, recovery and log,
 // deadline, authentication, admission.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	lookedAt(ctx)
 	c := s.begin(ctx, info.FullMethod)
 	defer func() {
 		err = c.end(recover(), err)
@@ -85,6 +86,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 // stream does the same for a stream, which lives as long as its client wants.
 func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx := stream.Context()
+	lookedAt(ctx)
 	c := s.begin(ctx, info.FullMethod)
 	defer func() { err = c.end(recover(), err) }()
 	_ = stream.SetHeader(metadata.Pairs(requestIDHeader, c.id))
@@ -192,10 +194,14 @@ func (c *call) end(panicked any, err error) error {
 		err = fmt.Errorf("panic of type %T at %s", panicked, frames())
 	}
 	st := statusOf(err)
-	if quiet(c.method) && st.Code() != codes.Internal {
+	switch {
+	case quiet(c.method) && st.Code() != codes.Internal:
 		return err
+	case st.Code() == codes.ResourceExhausted:
+		c.server.shedLog.Do(func() { c.log(st, err) })
+	default:
+		c.log(st, err)
 	}
-	c.log(st, err)
 	return st.Err()
 }
 

@@ -57,6 +57,7 @@ type room struct {
 	store   *store.Store
 	referee *referee.Referee
 	server  *Server
+	dial    func(change func(net.Conn) net.Conn) *grpc.ClientConn // a further connection
 	conn    *grpc.ClientConn
 	match   refereev1.MatchServiceClient
 	rules   refereev1.RulesServiceClient
@@ -122,13 +123,21 @@ func (r *room) serve() {
 	lis := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- r.server.Serve(lis) }()
-	conn, err := grpc.NewClient("passthrough:room", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
-		// A window of its own choice may grow to 16 MB, which hides what the server holds.
-		grpc.WithInitialWindowSize(128<<10), grpc.WithInitialConnWindowSize(128<<10),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes), grpc.MaxCallSendMsgSize(32<<20)))
-	must(r.t, err)
-	r.conn = conn
+	r.dial = func(change func(net.Conn) net.Conn) *grpc.ClientConn {
+		conn, err := grpc.NewClient("passthrough:room", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				conn, err := lis.DialContext(ctx)
+				return change(conn), err
+			}),
+			// A window of its own choice may grow to 16 MB, which hides what the server holds.
+			grpc.WithInitialWindowSize(128<<10), grpc.WithInitialConnWindowSize(128<<10),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes), grpc.MaxCallSendMsgSize(32<<20)))
+		must(r.t, err)
+		r.t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	r.conn = r.dial(func(c net.Conn) net.Conn { return c })
+	conn := r.conn
 	r.match, r.rules, r.audit = refereev1.NewMatchServiceClient(conn), refereev1.NewRulesServiceClient(conn), refereev1.NewAuditServiceClient(conn)
 	r.t.Cleanup(func() {
 		_ = conn.Close()

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net"
+	"sync/atomic"
 	"testing"
 
 	refereev1 "referee.example/proto/referee/v1"
@@ -8,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 )
 
 // raw is a codec whose messages are bytes that go on the wire as they are.
@@ -82,4 +85,34 @@ func TestCompensationIDs(t *testing.T) {
 	wanted{codes.FailedPrecondition, "SAME_OPERATOR", ""}.check(t, call("operator", r.id(), 2))
 	must(t, call("second operator", r.id(), 2))
 	wanted{codes.FailedPrecondition, "COMPENSATION_REFUSED", ""}.check(t, call("operator", r.id(), 3))
+}
+
+// TestTooLongMessagesDoNotCome: of messages that are too long no more comes than a
+// request may have, however many were sent before and however fast the connection is.
+func TestTooLongMessagesDoNotCome(t *testing.T) {
+	r := newRoom(t, options{})
+	var sent atomic.Int64
+	conn := r.dial(func(c net.Conn) net.Conn { return &countedConn{c, &sent} })
+	message := make([]byte, 4<<20)
+	const calls = 20
+	for range calls {
+		err := conn.Invoke(r.as("east"), refereev1.MatchService_PlayAction_FullMethodName, &refereev1.PlayActionRequest{ClientHash: message}, &refereev1.PlayActionResponse{})
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Fatal(err)
+		}
+	}
+	if each := sent.Load() / calls; each > MaxRequestBytes+4<<10 {
+		t.Errorf("%d bytes were sent of each", each)
+	}
+}
+
+// countedConn counts what is written.
+type countedConn struct {
+	net.Conn
+	written *atomic.Int64
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	c.written.Add(int64(len(b)))
+	return c.Conn.Write(b)
 }

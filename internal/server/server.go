@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -40,7 +41,12 @@ const (
 	maxStreams       = 1000     // a connection
 	maxHeaderBytes   = 16 << 10
 	maxConnections   = 20_000  // a port; further ones are closed as they come
-	readBufferBytes  = 8 << 10 // a connection: requests are short, and most connections wait
+	readBufferBytes  = 1 << 10 // a connection: requests are short, and most connections wait
+	// A client may send so much unread, of one call and of all of a connection: what is
+	// longer than a request may be is refused when no more of it has come. Windows that
+	// grow with what is sent, which are the default, let megabytes come.
+	streamWindow     = MaxRequestBytes
+	connectionWindow = 1 << 20
 	// workers answer calls on stacks that have grown already; a call that finds none
 	// free gets a goroutine of its own.
 	workers = 64
@@ -92,6 +98,7 @@ type limits struct {
 	streamAge time.Duration
 	watches   int // of matches and of feeds each, at this replica
 	calls     int // at work
+	waiting   int // of one connection, to be admitted
 	streams   int // open
 	conns     int // open
 	handshake time.Duration
@@ -99,7 +106,7 @@ type limits struct {
 
 var standardLimits = limits{
 	poll: 100 * time.Millisecond, ready: time.Second, heartbeat: 10 * time.Second,
-	streamAge: streamAge, watches: 10_000, calls: standardCalls(), streams: 20_000, conns: maxConnections,
+	streamAge: streamAge, watches: 10_000, calls: standardCalls(), waiting: standardCalls() / 2, streams: 20_000, conns: maxConnections,
 	handshake: handshakeTimeout,
 }
 
@@ -119,9 +126,12 @@ type Server struct {
 	log     *slog.Logger
 	hub     *hub[referee.ID] // of matches
 	feeds   *hub[string]     // of platforms' settlements
+	pages   readPages        // of matches
+	isReady atomic.Bool      // when it was asked last
 	limits  limits
 
 	admission *admission
+	shedLog   rate.Sometimes // one refused call is logged of those of a second: they are counted
 
 	// draining ends the contract's streams, stopping what runs in the background.
 	draining, stopping context.Context
@@ -142,6 +152,7 @@ func newServer(c Config, l limits) *Server {
 		hub: newHub(c.Versions, c.Logger, l), feeds: newHub(c.History.SettlementHeads, c.Logger, l), limits: l,
 		admission: newAdmission(l, c.Conns, c.PlatformRate),
 	}
+	s.shedLog.Interval = time.Second
 	s.access.Store(c.Access)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -150,7 +161,11 @@ func newServer(c Config, l limits) *Server {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(l.handshake),
 		grpc.ReadBufferSize(readBufferBytes),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.NumStreamWorkers(workers),
+		grpc.StatsHandler(connections{}),
+		grpc.InTapHandle(s.arrive),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
 			Time: pingEach, Timeout: pingTimeout,

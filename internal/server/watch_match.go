@@ -31,7 +31,8 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 		return err
 	}
 	defer unwatch()
-	state, err := m.peek(ctx, id)
+	w := &watch{service: m, stream: stream, hint: hint, id: id, at: at, writer: eventWriter{referee: m.referee}}
+	state, err := w.peek(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,17 +42,7 @@ func (m *matchService) WatchMatch(r *refereev1.WatchMatchRequest, stream grpc.Se
 	if !at.within(state) {
 		return invalidPageToken()
 	}
-	w := &watch{service: m, stream: stream, hint: hint, id: id, at: at, writer: eventWriter{referee: m.referee}}
 	return w.run(ctx, state)
-}
-
-// peek returns a match as it stands, to a watch.
-func (m *matchService) peek(ctx context.Context, id referee.ID) (state *referee.State, err error) {
-	err = m.admission.read(ctx, func(ctx context.Context) (err error) {
-		state, err = m.referee.Peek(ctx, reader(ctx), id)
-		return err
-	})
-	return state, err
 }
 
 // watch is one stream of a match's events.
@@ -101,59 +92,95 @@ func (w *watch) run(ctx context.Context, state *referee.State) error {
 			}
 		}
 		var err error
-		if state, err = w.service.peek(ctx, w.id); err != nil {
+		if state, err = w.peek(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// peek returns the match as it stands: as this replica saw it last if that is what the
+// hub has told of, or if the hub does not know yet. Where that is stale, the hub finds
+// out and hints again. Who has lost the database, or has been cut off from what took its
+// place, does not go by what it saw.
+func (w *watch) peek(ctx context.Context) (state *referee.State, err error) {
+	if w.service.isReady.Load() {
+		state = w.service.referee.PeekRecent(ctx, reader(ctx), w.id)
+		told := w.service.hub.version(w.id)
+		if state != nil && w.at.within(state) && (told == unknown || told == state.Version) {
+			return state, nil
+		}
+	}
+	err = w.read(ctx, func(ctx context.Context) (err error) {
+		state, err = w.service.referee.Peek(ctx, reader(ctx), w.id)
+		return err
+	})
+	return state, err
+}
+
+// read reads from the database when it is the watch's turn.
+func (w *watch) read(ctx context.Context, read func(context.Context) error) error {
+	return w.service.admission.read(ctx, tokenOf(ctx).Platform, read)
 }
 
 // catchUp sends every event after the cursor that the state knows of.
 func (w *watch) catchUp(ctx context.Context, state *referee.State) error {
 	w.writer.state = state
-	for w.at.game < state.Game.Number {
-		if err := w.sendLog(ctx, w.at.game, &w.at.seq, 0); err != nil {
-			return err
-		}
-		w.at.game, w.at.seq = w.at.game+1, 0
-	}
-	if err := w.sendLog(ctx, w.at.game, &w.at.seq, state.Game.Seq); err != nil {
+	err := w.sendUpTo(ctx, referee.EventPlace{Game: state.Game.Number, Seq: state.Game.Seq}, state.Game.Head,
+		func() referee.EventPlace { return referee.EventPlace{Game: w.at.game, Seq: w.at.seq} })
+	if err != nil {
 		return err
 	}
-	return w.sendLog(ctx, 0, &w.at.compensation, state.Compensations.Seq)
+	return w.sendUpTo(ctx, referee.EventPlace{Seq: state.Compensations.Seq}, state.Compensations.Head,
+		func() referee.EventPlace { return referee.EventPlace{Seq: w.at.compensation} })
 }
 
-// sendLog sends a log's events after *seq, up to last or, for 0, to its end.
-func (w *watch) sendLog(ctx context.Context, game int, seq *int, last int) error {
-	for last == 0 || *seq < last {
-		limit := eventPage
-		if last != 0 {
-			limit = min(limit, last-*seq)
-		} else if game == 0 {
-			return nil
-		}
-		var events []referee.Event
-		err := w.service.admission.read(ctx, func(ctx context.Context) (err error) {
-			events, err = w.service.referee.Events(ctx, w.id, game, *seq+1, limit)
-			return err
-		})
+// sendUpTo sends the events of logs up to a place, whose event has a hash; sent tells
+// where the last one stands that was sent.
+func (w *watch) sendUpTo(ctx context.Context, last referee.EventPlace, head [32]byte, sent func() referee.EventPlace) error {
+	for sent().Before(last) {
+		events, err := w.page(ctx, sent(), last, head)
 		if err != nil {
 			return err
 		}
-		for i := range events {
-			event, err := w.writer.write(ctx, &events[i])
-			if err != nil {
-				return err
-			}
-			*seq = events[i].Seq
+		for _, event := range events {
+			w.at.pass(event)
 			if err := w.send(&refereev1.WatchMatchResponse{Message: &refereev1.WatchMatchResponse_Event{Event: event}}); err != nil {
 				return err
 			}
 		}
-		if len(events) < limit {
+		if len(events) < eventPage {
 			return nil
 		}
 	}
 	return nil
+}
+
+// page returns the first events after one place in the logs up to another, as those
+// who watch the match too have read them, or from the database when it is the watch's turn.
+func (w *watch) page(ctx context.Context, after, to referee.EventPlace, head [32]byte) (events []*refereev1.Event, err error) {
+	key, known := pageKey{match: w.id, after: after, head: head}, &w.service.pages
+	if events = known.get(key); events != nil {
+		return events, nil
+	}
+	err = w.read(ctx, func(ctx context.Context) error {
+		if events = known.get(key); events != nil {
+			return nil
+		}
+		from := referee.EventPlace{Game: after.Game, Seq: after.Seq + 1}
+		read, err := w.service.referee.EventsBetween(ctx, w.id, from, to, eventPage)
+		if err != nil {
+			return err
+		}
+		events = make([]*refereev1.Event, len(read))
+		for i := range read {
+			if events[i], err = w.writer.write(ctx, &read[i]); err != nil {
+				return err
+			}
+		}
+		known.put(key, events)
+		return nil
+	})
+	return events, err
 }
 
 // warningTimer fires when the running turn's player is to be warned; nil when
@@ -203,6 +230,15 @@ func (w *watch) send(out *refereev1.WatchMatchResponse) error {
 // sent, and the last of the match's own log of compensations.
 type cursor struct {
 	game, seq, compensation int
+}
+
+// pass puts the cursor after an event.
+func (c *cursor) pass(e *refereev1.Event) {
+	if e.GetGame() == 0 {
+		c.compensation = int(e.GetSeq())
+		return
+	}
+	c.game, c.seq = int(e.GetGame()), int(e.GetSeq())
 }
 
 // A resume token holds the match, so that it can't be used for another, and

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 )
 
 type watching = grpc.ServerStreamingClient[refereev1.WatchMatchResponse]
@@ -209,4 +212,78 @@ func TestWatchesAreLimited(t *testing.T) {
 	event(t, first)
 	_, err := r.watch(table.id, "").Recv()
 	wanted{codes.ResourceExhausted, "OVERLOADED", ""}.check(t, err)
+}
+
+// TestWatchesShareWhatTheyRead: what one watch has read the next is sent without a read
+// of its own, before and after a change; what has been lost since is not sent.
+func TestWatchesShareWhatTheyRead(t *testing.T) {
+	r := newRoom(t, options{})
+	table := r.started()
+	first := r.watch(table.id, "")
+	event(t, first)
+	event(t, first)
+	for range cap(r.server.admission.watching) { // no watch may read
+		r.server.admission.watching <- struct{}{}
+	}
+	second := r.watch(table.id, "")
+	event(t, second)
+	token := event(t, second).GetResumeToken()
+	for range cap(r.server.admission.watching) {
+		<-r.server.admission.watching
+	}
+	table.play(flip("a1"))
+	third := event(t, r.watch(table.id, token))
+	if got := event(t, first); third.GetEvent().GetSeq() != 3 || !proto.Equal(got.GetEvent(), third.GetEvent()) {
+		t.Errorf("one was sent %v, the other %v", got, third)
+	}
+
+	var pages readPages
+	page := []*refereev1.Event{{Seq: 1}}
+	key := pageKey{match: referee.ID{1}, after: referee.EventPlace{Game: 1}, head: [32]byte{1}}
+	pages.put(key, page)
+	other := key
+	other.head = [32]byte{2}
+	if pages.get(key) == nil || pages.get(other) != nil {
+		t.Error("a page is of one log")
+	}
+	for range maxPageEvents {
+		key.after.Seq++
+		pages.put(key, page)
+	}
+	if len(pages.pages) > maxPageEvents || pages.events > maxPageEvents || pages.get(key) == nil {
+		t.Errorf("%d pages of %d events are remembered", len(pages.pages), pages.events)
+	}
+}
+
+// TestWatchesOfAPlatformReadInTurn: one platform's watches leave half of the turns to
+// another's.
+func TestWatchesOfAPlatformReadInTurn(t *testing.T) {
+	a := newAdmission(standardLimits, 16, 0)
+	read := func(name string) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it does not wait
+		return a.read(ctx, name, func(context.Context) error { return nil })
+	}
+	held := make(chan struct{})
+	var holding, begun sync.WaitGroup
+	for range 2 {
+		begun.Add(1)
+		holding.Go(func() {
+			_ = a.read(t.Context(), "east", func(context.Context) error {
+				begun.Done()
+				<-held
+				return nil
+			})
+		})
+	}
+	begun.Wait()
+	if err := read("east"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a third read of a platform: %v", err)
+	}
+	answered := false
+	if err := a.read(t.Context(), "west", func(context.Context) error { answered = true; return nil }); err != nil || !answered {
+		t.Errorf("another platform's read: %v", err)
+	}
+	close(held)
+	holding.Wait()
 }

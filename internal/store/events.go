@@ -33,6 +33,8 @@ const (
 SELECT $1, ` + newEvent + ` FROM ` + newEvents
 	sqlEvents = `SELECT ` + eventColumns + ` FROM events
 WHERE match_id = $1 AND game = $2 AND seq >= $3 ORDER BY seq LIMIT $4`
+	sqlEventsBetween = `SELECT ` + eventColumns + ` FROM events
+WHERE match_id = $1 AND (game, seq) >= ($2, $3) AND (game, seq) <= ($4, $5) ORDER BY game, seq LIMIT $6`
 	// The event of a ply is that of a player (3) or of the server (4). Its seq is
 	// at least its ply, since each ply takes one.
 	sqlPlyEvent = `SELECT ` + eventColumns + ` FROM events
@@ -48,6 +50,12 @@ WHERE match_id = $1 AND game = $2 AND seq >= $3 AND request_id IS NOT NULL ORDER
 // others here it returns referee.ErrDetached where the match's month was detached.
 func (s *Store) Events(ctx context.Context, id referee.ID, game, seq, limit int) ([]referee.Event, error) {
 	return s.events(ctx, id, sqlEvents, game, seq, limit)
+}
+
+// EventsBetween returns the events from one place in the logs of a match's games to
+// another, both included, at most limit, in order.
+func (s *Store) EventsBetween(ctx context.Context, id referee.ID, from, to referee.EventPlace, limit int) ([]referee.Event, error) {
+	return s.events(ctx, id, sqlEventsBetween, from.Game, from.Seq, to.Game, to.Seq, limit)
 }
 
 // PlyEvent returns the event of a game's ply; referee.ErrNotFound if there is none.

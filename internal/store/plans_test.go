@@ -266,7 +266,7 @@ func (a *archive) others(t *testing.T) {
 		"sqlPairGames": (store.MaxPairMatches + 1) * gamesPerMatch, "sqlPairPoints": store.MaxPairMatches * gamesPerMatch * 5,
 		"sqlThinkEvents": 2000, "sqlRecordedMatch": 1, "sqlRecordedState": 1, "sqlRecordedGames": gamesPerMatch,
 		"sqlRecordedEvents": 20_000, "sqlRecordedSettlements": gamesPerMatch, "sqlRecordedLines": gamesPerMatch * 5,
-		"sqlEvents": 500, "sqlFindExternalRef": 1,
+		"sqlEvents": 500, "sqlEventsBetween": 500, "sqlFindExternalRef": 1,
 	} {
 		query := queries[name]
 		if query == "" {
@@ -276,7 +276,7 @@ func (a *archive) others(t *testing.T) {
 		arguments := a.asked(pgx.NamedArgs{"matches": ids})
 		// Those with numbered parameters begin with the match.
 		for i, value := range map[string][]any{
-			"sqlThinkEvents": {match, 2}, "sqlEvents": {match, 2, 1, 500}, "sqlFindExternalRef": {history.Platform, "order 100"},
+			"sqlThinkEvents": {match, 2}, "sqlEvents": {match, 2, 1, 500}, "sqlEventsBetween": {match, 1, 2, 2, 5, 500}, "sqlFindExternalRef": {history.Platform, "order 100"},
 		}[name] {
 			query = strings.ReplaceAll(query, fmt.Sprintf("$%d", i+1), fmt.Sprintf("@p%d", i+1))
 			arguments[fmt.Sprintf("p%d", i+1)] = value

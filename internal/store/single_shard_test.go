@@ -219,6 +219,7 @@ func TestAMatchKeepsToItsShard(t *testing.T) {
 			"a ply":        {commitMove(new(newRow(ply)), ply.Events, true, false)},
 			"an ending":    append([]*pgx.QueuedQuery{commitMove(&row, ending.Events, true, true)}, further.statements()...),
 			"a retry":      {{SQL: sqlRequestEvent, Arguments: []any{uuid(id), 1, 1}}, {SQL: sqlPlyEvent, Arguments: []any{uuid(id), 1, 1}}, {SQL: sqlRequests, Arguments: []any{uuid(id), 1, 0}}, {SQL: sqlEvents, Arguments: []any{uuid(id), 1, 1, 10}}},
+			"a watch":      {{SQL: sqlEventsBetween, Arguments: []any{uuid(id), 1, 1, 1, 3, 10}}},
 			"a wake-up":    {{SQL: sqlPutOffOne, Arguments: []any{uuid(id)}}},
 			"sealed seeds": {{SQL: sqlSealedSeeds, Arguments: []any{uuid(id)}}},
 		} {

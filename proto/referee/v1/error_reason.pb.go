@@ -167,7 +167,8 @@ const (
 	// RESOURCE_EXHAUSTED: a limit of the server is reached; RetryInfo says when
 	// to try again. `limit`, where it is told, is the one: `replica` (calls of this
 	// kind at work), `platform` (calls of the caller's platform at work), `rate`
-	// (its calls a second), `queries`, `exports` or `streams`. Nothing was tried.
+	// (its calls a second), `connection` (calls of the connection that wait to be
+	// looked at), `queries`, `exports` or `streams`. Nothing was tried.
 	//
 	//	{"reason": "OVERLOADED", "domain": "referee.v1", "metadata": {"limit": "rate"}}
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 32
