@@ -85,7 +85,7 @@ func Start(ctx context.Context, config Config, logger *slog.Logger) (*App, error
 	if err != nil {
 		return nil, err
 	}
-	tuneCollector(os.Getenv)
+	tuneRuntime(os.Getenv)
 	logger.Info("starting", "config", config, "key", keys.Current(), "log_key", logKey.Public())
 	opened, err := store.Open(ctx, store.Config{URL: config.DatabaseURL, MaxConns: config.MaxConns, Sharded: config.Sharded})
 	if err != nil {

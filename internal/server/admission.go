@@ -104,6 +104,8 @@ func newAdmission(l limits, conns int, perSecond float64) *admission {
 	}
 }
 
+// standardCalls is asked when the program starts, before it has more threads run than the
+// machine has processors.
 func standardCalls() int { return min(callsPerCPU*runtime.GOMAXPROCS(0), mostCalls) }
 
 // enter admits a call, a request of a stream too, or refuses it as OVERLOADED.

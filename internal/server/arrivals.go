@@ -23,8 +23,8 @@ import (
 // all of them.
 const (
 	callPace    = 100 * time.Microsecond
-	streamCalls = 10 // take as long as the opening of a stream
-	callBurst   = 10 // come without a pause
+	streamCalls = 10  // take as long as the opening of a stream
+	callBurst   = 100 // come without a pause
 )
 
 // streaming are the methods that open streams.
