@@ -74,11 +74,11 @@ func classOf(method string) class {
 // admission counts what a replica works on.
 type admission struct {
 	limits   limits
-	rate     rate.Limit    // calls a second and platform; 0 for no limit
-	querying chan struct{} // a token each query of the history
-	exports  chan struct{} // a token each export
-	watching chan struct{} // a token each watch that reads from the database
-	share    int           // how many of these are one platform's
+	rate     rate.Limit                 // calls a second and platform; 0 for no limit
+	querying chan struct{}              // a token each query of the history
+	exports  chan struct{}              // a token each export
+	turns    [streamKinds]chan struct{} // a token each stream that reads from the database
+	share    int                        // how many of a kind's are one platform's
 
 	mu        sync.Mutex
 	calls     int
@@ -90,17 +90,34 @@ type admission struct {
 type platform struct {
 	calls, streams int
 	rate, creates  *rate.Limiter // nil for no limit
-	watching       chan struct{} // a token each watch that reads from the database
+	turns          [streamKinds]chan struct{}
+}
+
+// streamKind is a kind of streams that read from the database when there is more.
+type streamKind int
+
+const (
+	watches streamKind = iota
+	feeds
+	streamKinds
+)
+
+// newTurns makes turns of so many at once.
+func newTurns(atOnce int) (turns [streamKinds]chan struct{}) {
+	for kind := range turns {
+		turns[kind] = make(chan struct{}, atOnce)
+	}
+	return turns
 }
 
 // newAdmission makes room for what a pool of so many connections can bear: half
-// of it for queries of the history, a quarter for exports and for watches each; these
+// of it for queries of the history, a quarter for exports, watches and feeds each; these
 // seldom come together, and moves need one or two.
 func newAdmission(l limits, conns int, perSecond float64) *admission {
 	return &admission{
 		limits: l, rate: rate.Limit(perSecond), platforms: map[string]*platform{},
 		querying: make(chan struct{}, max(1, conns/2)), exports: make(chan struct{}, max(1, conns/4)),
-		watching: make(chan struct{}, max(1, conns/4)), share: max(1, conns/8),
+		turns: newTurns(max(1, conns/4)), share: max(1, conns/8),
 	}
 }
 
@@ -193,15 +210,15 @@ func (a *admission) open(ctx context.Context, method, name string) (leave func()
 	}, nil
 }
 
-// read lets a platform's watch read from the database in its turn: thousands that are
+// read lets a platform's stream read from the database in its turn: thousands that are
 // opened, or hinted at, together would else fill the queue for connections, and the
 // processors. A platform has half of the turns, so that its flood leaves as many to
 // others. A read has the time of a unary call.
-func (a *admission) read(ctx context.Context, name string, read func(context.Context) error) error {
+func (a *admission) read(ctx context.Context, kind streamKind, name string, read func(context.Context) error) error {
 	a.mu.Lock()
-	own := a.platform(name).watching // kept while its stream is open
+	own := a.platform(name).turns[kind] // kept while its stream is open
 	a.mu.Unlock()
-	for _, turns := range []chan struct{}{own, a.watching} {
+	for _, turns := range []chan struct{}{own, a.turns[kind]} {
 		select {
 		case turns <- struct{}{}:
 			defer func() { <-turns }()
@@ -244,7 +261,7 @@ func (a *admission) platform(name string) *platform {
 			}
 		}
 	}
-	p = &platform{watching: make(chan struct{}, a.share)}
+	p = &platform{turns: newTurns(a.share)}
 	if a.rate > 0 {
 		p.rate = rate.NewLimiter(a.rate, int(max(1, a.rate)))
 		p.creates = rate.NewLimiter(a.rate*createsShare, int(max(1, a.rate*createsShare)))

@@ -280,7 +280,7 @@ func TestQueriesWaitForAMoment(t *testing.T) {
 func TestWatchesReadInTurn(t *testing.T) {
 	r := newRoom(t, options{})
 	table := r.started()
-	turn := r.server.admission.watching
+	turn := r.server.admission.turns[watches]
 	for range cap(turn) {
 		turn <- struct{}{}
 	}

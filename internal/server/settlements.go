@@ -82,9 +82,11 @@ func (a *auditService) ListSettlements(ctx context.Context, r *refereev1.ListSet
 // stream only: nothing is read before what was read earlier has been sent.
 func (a *auditService) StreamSettlements(r *refereev1.StreamSettlementsRequest, stream grpc.ServerStreamingServer[refereev1.StreamSettlementsResponse]) error {
 	ctx := stream.Context()
-	opening, cancel := context.WithTimeout(ctx, defaultDeadline)
-	defer cancel()
-	f, err := a.openFeed(opening, &check{}, r.GetPlatform(), r.GetFromPosition())
+	var f feed
+	err := a.admission.read(ctx, feeds, tokenOf(ctx).Platform, func(ctx context.Context) (err error) {
+		f, err = a.openFeed(ctx, &check{}, r.GetPlatform(), r.GetFromPosition())
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -144,9 +146,11 @@ func (s *feedStream) run(ctx context.Context) error {
 
 // page sends the next settlements and reports whether there may be more.
 func (s *feedStream) page(ctx context.Context) (full bool, err error) {
-	reading, cancel := context.WithTimeout(ctx, defaultDeadline)
-	defer cancel()
-	entries, err := s.service.history.Settlements(reading, s.feed.platform, s.feed.next, feedPage)
+	var entries []referee.FeedEntry
+	err = s.service.admission.read(ctx, feeds, tokenOf(ctx).Platform, func(ctx context.Context) (err error) {
+		entries, err = s.service.history.Settlements(ctx, s.feed.platform, s.feed.next, feedPage)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}

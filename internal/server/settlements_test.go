@@ -244,6 +244,32 @@ func TestFeedStreamsAreLimited(t *testing.T) {
 	r.waitFollowed("west", 1)
 }
 
+// TestFeedsReadInTurn: of feeds that are opened together a few read from the database,
+// the others wait.
+func TestFeedsReadInTurn(t *testing.T) {
+	r := newRoom(t, options{})
+	r.started().settle()
+	r.sequence(true)
+	turns := r.server.admission.turns[feeds]
+	for range cap(turns) {
+		turns <- struct{}{}
+	}
+	ctx, cancel := context.WithTimeout(r.as("east"), 2*leastTime)
+	defer cancel()
+	waiting, err := r.audit.StreamSettlements(ctx, &refereev1.StreamSettlementsRequest{FromPosition: 1})
+	must(t, err)
+	if message, err := waiting.Recv(); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("without a turn it was sent %v, %v", message, err)
+	}
+	stream := r.follow("east", "", 1)
+	for range cap(turns) {
+		<-turns
+	}
+	if message := entry(t, stream); message.GetEntry().GetPosition() != 1 {
+		t.Errorf("after a turn it was sent %v", message)
+	}
+}
+
 // A reader that reads nothing holds up neither other readers nor more than a page
 // of the feed in the server.
 func TestASlowReaderOfAFeedWaitsAlone(t *testing.T) {

@@ -119,7 +119,7 @@ func (w *watch) peek(ctx context.Context) (state *referee.State, err error) {
 
 // read reads from the database when it is the watch's turn.
 func (w *watch) read(ctx context.Context, read func(context.Context) error) error {
-	return w.service.admission.read(ctx, tokenOf(ctx).Platform, read)
+	return w.service.admission.read(ctx, watches, tokenOf(ctx).Platform, read)
 }
 
 // catchUp sends every event after the cursor that the state knows of.

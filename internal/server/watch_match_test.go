@@ -222,14 +222,14 @@ func TestWatchesShareWhatTheyRead(t *testing.T) {
 	first := r.watch(table.id, "")
 	event(t, first)
 	event(t, first)
-	for range cap(r.server.admission.watching) { // no watch may read
-		r.server.admission.watching <- struct{}{}
+	for range cap(r.server.admission.turns[watches]) { // no watch may read
+		r.server.admission.turns[watches] <- struct{}{}
 	}
 	second := r.watch(table.id, "")
 	event(t, second)
 	token := event(t, second).GetResumeToken()
-	for range cap(r.server.admission.watching) {
-		<-r.server.admission.watching
+	for range cap(r.server.admission.turns[watches]) {
+		<-r.server.admission.turns[watches]
 	}
 	table.play(flip("a1"))
 	third := event(t, r.watch(table.id, token))
@@ -262,14 +262,14 @@ func TestWatchesOfAPlatformReadInTurn(t *testing.T) {
 	read := func(name string) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // it does not wait
-		return a.read(ctx, name, func(context.Context) error { return nil })
+		return a.read(ctx, watches, name, func(context.Context) error { return nil })
 	}
 	held := make(chan struct{})
 	var holding, begun sync.WaitGroup
 	for range 2 {
 		begun.Add(1)
 		holding.Go(func() {
-			_ = a.read(t.Context(), "east", func(context.Context) error {
+			_ = a.read(t.Context(), watches, "east", func(context.Context) error {
 				begun.Done()
 				<-held
 				return nil
@@ -281,8 +281,11 @@ func TestWatchesOfAPlatformReadInTurn(t *testing.T) {
 		t.Errorf("a third read of a platform: %v", err)
 	}
 	answered := false
-	if err := a.read(t.Context(), "west", func(context.Context) error { answered = true; return nil }); err != nil || !answered {
+	if err := a.read(t.Context(), watches, "west", func(context.Context) error { answered = true; return nil }); err != nil || !answered {
 		t.Errorf("another platform's read: %v", err)
+	}
+	if err := a.read(t.Context(), feeds, "east", func(context.Context) error { return nil }); err != nil {
+		t.Errorf("a feed's read: %v", err)
 	}
 	close(held)
 	holding.Wait()

@@ -2529,7 +2529,8 @@ type StreamSettlementsResponse_Heartbeat struct {
 }
 
 type StreamSettlementsResponse_End struct {
-	// Why the stream ends; always the last message of a stream that the server ends.
+	// Why the stream ends; the last message of a stream that the server ends, but for one
+	// whose token expires: that ends as UNAUTHENTICATED.
 	End *WatchEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 

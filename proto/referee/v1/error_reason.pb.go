@@ -63,7 +63,8 @@ const (
 	//
 	//	{"reason": "NOT_FOUND", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_FOUND ErrorReason = 8
-	// ALREADY_EXISTS: the request id was used for other content.
+	// ALREADY_EXISTS: the request id was used for other content, in the same game or, by
+	// CreateMatch, on the same platform. Ids of different games are not compared.
 	//
 	//	{"reason": "REQUEST_ID_REUSED", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 9
@@ -71,8 +72,8 @@ const (
 	//
 	//	{"reason": "EXTERNAL_REF_TAKEN", "domain": "referee.v1", "metadata": {"match_id": "0190..."}}
 	ErrorReason_ERROR_REASON_EXTERNAL_REF_TAKEN ErrorReason = 10
-	// ABORTED: the expected ply or seq has been given out; the metadata has the
-	// present numbers.
+	// ABORTED: the expected ply or seq is not the next one: it has been given out, or is
+	// not to be given out yet. The metadata has the present numbers.
 	//
 	//	{"reason": "STALE", "domain": "referee.v1", "metadata": {"game": "1", "next_ply": "18", "next_seq": "21"}}
 	ErrorReason_ERROR_REASON_STALE ErrorReason = 11
@@ -105,7 +106,7 @@ const (
 	//
 	//	{"reason": "GAME_NOT_RUNNING", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_GAME_NOT_RUNNING ErrorReason = 17
-	// FAILED_PRECONDITION: the match has ended.
+	// FAILED_PRECONDITION: the match has ended. It comes before STALE.
 	//
 	//	{"reason": "MATCH_OVER", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_MATCH_OVER ErrorReason = 18

@@ -3192,7 +3192,8 @@ type WatchMatchResponse_ClockWarning struct {
 }
 
 type WatchMatchResponse_End struct {
-	// Why the stream ends; always the last message of a stream that the server ends.
+	// Why the stream ends; the last message of a stream that the server ends, but for one
+	// whose token expires: that ends as UNAUTHENTICATED.
 	End *WatchEnd `protobuf:"bytes,4,opt,name=end,proto3,oneof"`
 }
 

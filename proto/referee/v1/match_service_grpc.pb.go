@@ -53,8 +53,10 @@ const (
 // expected_ply for a board action, expected_seq for anything else, both for the
 // game it names. The same request sent again, its numbers unchanged, gets its
 // first answer again, marked replayed. The same request_id with other content
-// is refused (REQUEST_ID_REUSED). A number that has been given out is refused
-// as ABORTED with the present numbers in the error's metadata (STALE). Refused
+// is refused (REQUEST_ID_REUSED) within a game; that of CreateMatch within the platform.
+// A number that is not the next one, mostly since it has been given out, is refused
+// as ABORTED with the present numbers in the error's metadata (STALE); once a match
+// has ended all that is new is refused alike (MATCH_OVER). Refused
 // calls change nothing and are not remembered.
 //
 // A call that arrives after a deadline and before the expiry is adjudicated
@@ -382,8 +384,10 @@ type MatchService_WatchMatchClient = grpc.ServerStreamingClient[WatchMatchRespon
 // expected_ply for a board action, expected_seq for anything else, both for the
 // game it names. The same request sent again, its numbers unchanged, gets its
 // first answer again, marked replayed. The same request_id with other content
-// is refused (REQUEST_ID_REUSED). A number that has been given out is refused
-// as ABORTED with the present numbers in the error's metadata (STALE). Refused
+// is refused (REQUEST_ID_REUSED) within a game; that of CreateMatch within the platform.
+// A number that is not the next one, mostly since it has been given out, is refused
+// as ABORTED with the present numbers in the error's metadata (STALE); once a match
+// has ended all that is new is refused alike (MATCH_OVER). Refused
 // calls change nothing and are not remembered.
 //
 // A call that arrives after a deadline and before the expiry is adjudicated
