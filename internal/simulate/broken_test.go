@@ -134,18 +134,26 @@ var broken = []struct {
 	}
 	return loaded.State, err
 `, 1},
-			{"internal/referee/read.go", "	return r.store.Events(ctx, id, game, seq, limit)\n}\n\n// FindMatch", `	events, err := r.store.Events(ctx, id, game, seq, limit)
+			{"internal/referee/peek.go", "		return recent\n", `		if d, ok := announced.Load(id); ok && d.(*Decision).State.Version >= recent.Version {
+			s := d.(*Decision).State
+			return &s
+		}
+		return recent
+`, 1},
+			{"internal/referee/read.go", "	return r.store.EventsBetween(ctx, id, from, to, limit)\n", `	events, err := r.store.EventsBetween(ctx, id, from, to, limit)
 	if d, ok := announced.Load(id); ok && err == nil {
 		for _, e := range d.(*Decision).Events {
-			if e.Game == game && e.Seq == seq+len(events) && len(events) < limit {
+			last, at := EventPlace{}, EventPlace{Game: e.Game, Seq: e.Seq}
+			if len(events) > 0 {
+				last = EventPlace{Game: events[len(events)-1].Game, Seq: events[len(events)-1].Seq}
+			}
+			if last.Before(at) && !at.Before(from) && !to.Before(at) && len(events) < limit {
 				events = append(events, e)
 			}
 		}
 	}
 	return events, err
-}
-
-// FindMatch`, 1},
+`, 1},
 			{"internal/server/change.go", "	answer, err := s.referee.Do(ctx, command)\n", `	go func() {
 		time.Sleep(10 * time.Millisecond)
 		s.hub.changed(h.Match)

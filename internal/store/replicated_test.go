@@ -89,6 +89,40 @@ func (l *lonely) waitFor(standby string) {
 	_, err = l.admin.Exec(l.t.Context(), `SELECT pg_reload_conf()`)
 	l.must(err)
 	l.until(`SELECT current_setting('synchronous_standby_names') = '` + standby + `'`)
+	// It is another process that has commits wait, some time after it was told.
+	for deadline := time.Now().Add(time.Minute); standby != "" && !l.aCommitWaits(); {
+		if time.Now().After(deadline) {
+			l.t.Fatal("no commit waits")
+		}
+	}
+}
+
+// aCommitWaits reports whether a commit of a session of its own waits. It waits no longer
+// afterwards.
+func (l *lonely) aCommitWaits() bool {
+	l.t.Helper()
+	probe, err := pgx.Connect(l.t.Context(), l.server.URL("postgres"))
+	l.must(err)
+	defer func() { _ = probe.Close(context.Background()) }()
+	done := make(chan error, 1)
+	go func() {
+		_, err := probe.Exec(l.t.Context(), sqlBarrier)
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			l.must(err)
+			return false
+		default:
+		}
+		pid := probe.PgConn().PID()
+		if l.says(fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s AND pid = %d)`, waits, pid)) {
+			l.says(fmt.Sprintf(`SELECT pg_cancel_backend(%d)`, pid))
+			l.must(<-done)
+			return true
+		}
+	}
 }
 
 // until returns when the answer to a question is true.
