@@ -110,6 +110,8 @@ type slot struct {
 // launch starts a process and returns when it listens.
 func (s *slot) launch() error {
 	process := exec.CommandContext(s.h.ctx, s.binary, "serve")
+	// In a session of its own, as a service is: the kernel shares the processors between sessions.
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c := s.h.config
 	process.Env = append(os.Environ(), "REFEREE_LISTEN="+c.Listen, "REFEREE_HTTP_LISTEN="+c.HTTPListen, "REFEREE_DATABASE_URL="+c.DatabaseURL,
 		"REFEREE_KEYS="+c.Keys, "REFEREE_TOKEN_FILE="+c.TokenFile, "REFEREE_LOG_KEY_FILE="+c.LogKeyFile)

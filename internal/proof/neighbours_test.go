@@ -124,6 +124,9 @@ func (m *meter) read() (all, ours time.Duration) {
 // TestNeighbours measures how long another platform's calls take while nobody else
 // calls and while hostile calls are made, in turns. None of them may be lost.
 func TestNeighbours(t *testing.T) {
+	// Threads to spare: what holds callers up in their own process is not the replica's doing.
+	threads := runtime.GOMAXPROCS(2 * runtime.NumCPU())
+	defer runtime.GOMAXPROCS(threads)
 	s := newScene(t)
 	s.ctx = withLimit(t, limit+4*time.Duration(*hostilePhases)*(*hostileQuiet))
 	at := s.target()
