@@ -19,7 +19,7 @@ const (
 	// With as many threads as processors, a burst of calls on some connections keeps
 	// all of them busy, and everybody else waits; with more the kernel shares the
 	// processors between the burst and the rest (docs/overload.md).
-	threadsPerCPU = 2
+	threadsPerCPU = 4
 )
 
 // processors is what the machine, or the container, has: Go's own setting at the start.

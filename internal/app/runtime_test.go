@@ -21,7 +21,7 @@ func TestRuntime(t *testing.T) {
 	}
 	for range 2 { // a second replica in one process changes nothing
 		tuneRuntime(func(string) string { return "" })
-		if percent, limit, threads := settings(); percent != gcPercent || limit != memoryLimit || threads != 2*processors {
+		if percent, limit, threads := settings(); percent != gcPercent || limit != memoryLimit || threads != threadsPerCPU*processors {
 			t.Errorf("settings are %d %%, %d bytes and %d threads of %d processors", percent, limit, threads, processors)
 		}
 	}
