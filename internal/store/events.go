@@ -74,8 +74,11 @@ func (s *Store) RequestEvent(ctx context.Context, id referee.ID, game, seq int) 
 // of it is read.
 func (s *Store) HasRequest(ctx context.Context, id referee.ID, game, through int, request referee.ID) (bool, error) {
 	has, known := s.known.requests.look(id, game, request)
-	if has || known >= through {
-		return has, nil
+	if !has && known >= through {
+		return false, nil
+	}
+	if has {
+		known = 0 // a standby that was promoted may have lost it: it is looked for in the whole log
 	}
 	rows, err := s.pool.Query(ctx, sqlRequests, uuid(id), game, known)
 	if err != nil {

@@ -13,8 +13,8 @@ const requestsLimit = 1 << 19
 
 // requests remembers which request ids are in the logs of the games that this
 // replica was asked about, in two generations as recent does. What it knows of a log
-// is its beginning, which nothing changes any more: it is never wrong, only too short.
-// The zero value is empty.
+// is its beginning, which nothing changes any more unless a promoted standby has lost
+// some of it: so only that an id is not there is taken from it. The zero value is empty.
 type requests struct {
 	mu             sync.Mutex
 	younger, older map[referee.ID]*requestLog

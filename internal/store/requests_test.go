@@ -28,6 +28,10 @@ func TestRequestsOfALogAreReadOnce(t *testing.T) {
 	}
 	knows := func(ctx context.Context, through int) {
 		t.Helper()
+		if has, err := d.HasRequest(ctx, id, 1, through, d.id(0)); err != nil || has {
+			t.Errorf("a new request: %t, %v", has, err)
+		}
+		ctx = t.Context() // what is there is looked for in the database
 		for i, request := range append(requests[:len(requests):len(requests)], d.id(0)) {
 			has, err := d.HasRequest(ctx, id, 1, through, request)
 			if want := i < len(requests); err != nil || has != want {
@@ -54,6 +58,11 @@ func TestRequestsOfALogAreReadOnce(t *testing.T) {
 	ours := play(d.Store) // after a gap, which has to be read
 	knows(t.Context(), ours)
 	knows(unasked, ours)
+	lost := d.id(0) // by a standby that was promoted
+	d.known.requests.committed(id, []referee.Event{{Game: 1, Seq: ours + 1, RequestID: lost}})
+	if has, err := d.HasRequest(t.Context(), id, 1, ours, lost); err != nil || has {
+		t.Errorf("a request that was lost: %t, %v", has, err)
+	}
 	if has, err := d.HasRequest(t.Context(), id, 2, math.MaxInt32, requests[0]); err != nil || has {
 		t.Errorf("game 2 has a request of game 1: %t, %v", has, err)
 	}
