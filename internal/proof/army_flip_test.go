@@ -72,15 +72,7 @@ func TestTheFlipFormHides(t *testing.T) {
 				if want := p.state.Ply() + 1; int(game.GetNextPly()) != want {
 					rt.Fatalf("the service is at ply %d, the engine at %d", game.GetNextPly(), want)
 				}
-				for i := range min(len(here), len(there)) {
-					if here[i] != there[i] {
-						a, b := whereApart(here[i].seen, there[i].seen)
-						rt.Fatalf("%s:\n%s\nand with another deal:\n%s", here[i].what, a, b)
-					}
-				}
-				if len(here) != len(there) {
-					rt.Fatalf("%d things can be seen, and %d with another deal", len(here), len(there))
-				}
+				sameSeen(rt, here, there)
 			})
 			t.Logf("%d pairs of games that differed, of %d plies together, %d the most", apart, plies, most)
 			if apart == 0 {

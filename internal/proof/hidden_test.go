@@ -58,16 +58,7 @@ func TestNothingHiddenShows(t *testing.T) {
 			apart++
 		}
 		begin := beginning{creation(rulesets[preset]), starting("", 1, 2)}
-		one, two := ours.perform(pieces, begin, calls), theirs.perform(other, begin, calls)
-		for i := range min(len(one), len(two)) {
-			if one[i] != two[i] {
-				here, there := whereApart(one[i].seen, two[i].seen)
-				rt.Fatalf("%s:\n%s\nand with another deal:\n%s", one[i].what, here, there)
-			}
-		}
-		if len(one) != len(two) {
-			rt.Fatalf("%d things can be seen, and %d with another deal", len(one), len(two))
-		}
+		sameSeen(rt, ours.perform(pieces, begin, calls), theirs.perform(other, begin, calls))
 	})
 	if apart == 0 {
 		t.Error("no two deals differed")
@@ -250,6 +241,20 @@ func permute(t *rapid.T, pieces []byte, turned map[int]bool) []byte {
 
 // sight is one thing that can be seen.
 type sight struct{ what, seen string }
+
+// sameSeen fails unless as much is seen of one game as of another with another deal.
+func sameSeen(rt *rapid.T, one, two []sight) {
+	rt.Helper()
+	for i := range min(len(one), len(two)) {
+		if one[i] != two[i] {
+			here, there := whereApart(one[i].seen, two[i].seen)
+			rt.Fatalf("%s:\n%s\nand with another deal:\n%s", one[i].what, here, there)
+		}
+	}
+	if len(one) != len(two) {
+		rt.Fatalf("%d things can be seen, and %d with another deal", len(one), len(two))
+	}
+}
 
 // perform plays the calls on a match with the deal and returns all that can be
 // seen of it.
