@@ -47,8 +47,8 @@ func TestMovesLeaveNoBloat(t *testing.T) {
 	}
 	// Each version of a state takes more than a kilobyte: were none cleared, the table
 	// would have more than twenty megabytes. How much room it settles at within so few
-	// moves is the machine's doing.
-	if last := all[parts-1].heap; last > 4_000_000 {
+	// moves is the machine's doing: up to a fifth of that was seen.
+	if last := all[parts-1].heap; last > 10_000_000 {
 		t.Errorf("a hundred states take %d bytes after %d moves", last, moves)
 	}
 }
