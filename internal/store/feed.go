@@ -18,14 +18,15 @@ const (
 	// one instant; a head that another sequencer has moved since then is left
 	// alone, and so are the platform's settlements: they have been given out. The
 	// head's row is locked from there to the commit, which follows at once, so that
-	// positions become visible in their order.
+	// positions become visible in their order. Matches are looked up one by one:
+	// statistics of a queue say nothing, and by them all matches would be read.
 	sqlSequenceSettlements = `
 WITH batch AS MATERIALIZED (
 	SELECT q.match_id, q.game, q.compensates, m.platform, coalesce(h.position, 0) AS head,
 		row_number() OVER (PARTITION BY m.platform ORDER BY q.match_id, q.game, q.compensates) AS n
 	FROM (SELECT match_id, game, compensates FROM settlement_queue
 		ORDER BY match_id, game, compensates LIMIT $1) q
-	JOIN matches m ON m.match_id = q.match_id
+	CROSS JOIN LATERAL (SELECT platform FROM matches WHERE match_id = q.match_id LIMIT 1) m
 	LEFT JOIN settlement_heads h ON h.platform = m.platform
 ), ahead AS MATERIALIZED (
 	SELECT platform, head, head + count(*) AS position FROM batch GROUP BY platform, head
@@ -55,8 +56,9 @@ SELECT f.position, f.match_id, f.game, f.compensates, m.external_ref, m.table_re
 	s.settlement_id, s.multiple, s.loser_captures, s.settled_at, l.payers, l.payees, l.amounts, l.whys
 FROM (SELECT position, match_id, game, compensates FROM settlement_feed
 	WHERE platform = $1 AND position >= $2 ORDER BY position LIMIT $3) f
-JOIN matches m ON m.match_id = f.match_id
-JOIN settlements s ON s.match_id = f.match_id AND s.game = f.game AND s.compensates = f.compensates
+CROSS JOIN LATERAL (SELECT external_ref, table_ref FROM matches WHERE match_id = f.match_id LIMIT 1) m
+CROSS JOIN LATERAL (SELECT settlement_id, multiple, loser_captures, settled_at FROM settlements
+	WHERE match_id = f.match_id AND game = f.game AND compensates = f.compensates LIMIT 1) s
 CROSS JOIN LATERAL (
 	SELECT array_agg(payer ORDER BY line) AS payers, array_agg(payee ORDER BY line) AS payees,
 		array_agg(amount ORDER BY line) AS amounts, array_agg(why ORDER BY line) AS whys

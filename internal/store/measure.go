@@ -105,7 +105,7 @@ SELECT coalesce(extract(epoch FROM (SELECT statement_timestamp() - min(deadline)
 	coalesce(extract(epoch FROM (SELECT clock_timestamp() - beat_at FROM heartbeat)), 0),
 	coalesce(extract(epoch FROM (SELECT clock_timestamp() - min(g.ended_at)
 		FROM (SELECT match_id, game FROM finished_games ORDER BY match_id, game LIMIT 1000) f
-		JOIN games g ON g.match_id = f.match_id AND g.game = f.game)), 0),
+		CROSS JOIN LATERAL (SELECT ended_at FROM games WHERE match_id = f.match_id AND game = f.game LIMIT 1) g)), 0),
 	coalesce((SELECT size - coalesce(signed_size, 0) FROM log_head), 0)`
 
 // Lags asks the database.

@@ -108,3 +108,27 @@ func TestReadsOfTheFeedAndItsKinCostWhatTheyAnswer(t *testing.T) {
 		}
 	}
 }
+
+// What is taken from a queue is looked up by itself, even where statistics were made
+// when the queue held other rows, by which to read all matches or games in order would
+// seem as cheap.
+func TestQueuesCostWhatTheyHold(t *testing.T) {
+	d := newDesk(t)
+	const history, queued = 20_000, 50
+	d.addSettlements("north", queued)
+	d.prepare(`INSERT INTO finished_games SELECT match_id, 1 FROM matches`)
+	d.prepare(`VACUUM ANALYZE`)
+	d.sequence(d.Store)
+	d.prepare(`DELETE FROM finished_games`)
+	d.addSettlements("north", history)
+	d.sequence(d.Store)
+	d.prepare(`VACUUM ANALYZE matches, games, settlements, settlement_lines, settlement_feed, log_entries`)
+	d.addSettlements("north", queued)
+	d.prepare(`INSERT INTO finished_games SELECT match_id, 1 FROM matches ORDER BY match_id DESC LIMIT $1`, queued)
+	for _, limit := range []int{queued, 1000} {
+		d.costs(fmt.Sprint("sequencing ", limit), sqlSequenceSettlements, 2*queued, limit)
+		d.costs(fmt.Sprint("pending games ", limit), sqlPendingGames, 2*queued, limit)
+	}
+	d.costs("lags", sqlLags, 2*queued)
+	d.costs("settlements", sqlSettlements, 2000, "north", history/2, 1000) // two lines each
+}

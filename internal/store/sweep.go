@@ -15,19 +15,20 @@ const (
 	// it was set, of the $1 that woke last: what a sweep has fallen behind with woke
 	// before, and to look through all of that each time would have it fall behind
 	// further. $2 bounds the walk where nothing is left to find: what has been settled
-	// stays in the index until no snapshot of anybody's needs it. Rows that a commit or another sweep holds are left to it; with
-	// none waited for there is no order to lock them in. statement_timestamp, unlike
+	// stays in the index until no snapshot of anybody's needs it. Rows that a commit
+	// or another sweep holds are left to it; with none waited for there is no order to lock them in. They are named in arrays, whose
+	// elements Postgres looks up however many it expects. statement_timestamp, unlike
 	// clock_timestamp, can be looked up in an index.
 	sqlPutOff = `
 WITH woken AS MATERIALIZED (
 	SELECT match_id, deadline FROM match_states WHERE wake_at BETWEEN $2 AND statement_timestamp() ORDER BY wake_at DESC LIMIT $1
 ), early AS MATERIALIZED (
-	SELECT s.match_id FROM woken w JOIN match_states s ON s.match_id = w.match_id
-	WHERE (w.deadline IS NULL OR w.deadline > statement_timestamp())
-		AND s.wake_at <= statement_timestamp() AND (s.deadline IS NULL OR s.deadline > statement_timestamp())
-	FOR NO KEY UPDATE OF s SKIP LOCKED
+	SELECT match_id FROM match_states
+	WHERE match_id = ANY (ARRAY(SELECT match_id FROM woken WHERE deadline IS NULL OR deadline > statement_timestamp()))
+		AND wake_at <= statement_timestamp() AND (deadline IS NULL OR deadline > statement_timestamp())
+	FOR NO KEY UPDATE SKIP LOCKED
 )
-UPDATE match_states s SET wake_at = s.deadline FROM early WHERE s.match_id = early.match_id`
+UPDATE match_states SET wake_at = deadline WHERE match_id = ANY (ARRAY(SELECT match_id FROM early))`
 	// sqlDue ends the grace after a deadline at 250 ms: dark-chess rules, section 5. It
 	// walks the index from $2 on, no further than it has to.
 	sqlDue = `

@@ -22,17 +22,22 @@ const (
 FROM log_head`
 
 	// sqlPendingGames reads both queues, each by its key. What has an entry already
-	// is told apart, since it must not get a second one.
+	// is told apart, since it must not get a second one. Games and entries are looked
+	// up one by one: statistics of a queue say nothing, and by them all would be read.
 	sqlPendingGames = `
 SELECT match_id, game, head_hash, ended_at, logged FROM ((
-	SELECT c.match_id, 0::smallint AS game, c.head_hash, NULL::timestamptz AS ended_at, EXISTS (SELECT FROM log_entries l
-		WHERE l.match_id = c.match_id AND l.game = 0 AND l.head_hash = c.head_hash) AS logged
-	FROM made_compensations c ORDER BY c.match_id, c.game LIMIT $1
+	SELECT c.match_id, 0::smallint AS game, c.head_hash, NULL::timestamptz AS ended_at, l.position IS NOT NULL AS logged
+	FROM made_compensations c
+	LEFT JOIN LATERAL (SELECT position FROM log_entries
+		WHERE match_id = c.match_id AND game = 0 AND head_hash = c.head_hash LIMIT 1) l ON true
+	ORDER BY c.match_id, c.game LIMIT $1
 ) UNION ALL (
-	SELECT f.match_id, f.game, g.head_hash, g.ended_at, EXISTS (SELECT FROM log_entries l
-		WHERE l.match_id = f.match_id AND l.game = f.game) AS logged
-	FROM finished_games f JOIN games g ON g.match_id = f.match_id AND g.game = f.game
-	WHERE g.head_hash IS NOT NULL ORDER BY f.match_id, f.game LIMIT $1
+	SELECT f.match_id, f.game, g.head_hash, g.ended_at, l.position IS NOT NULL AS logged
+	FROM finished_games f
+	CROSS JOIN LATERAL (SELECT head_hash, ended_at FROM games
+		WHERE match_id = f.match_id AND game = f.game AND head_hash IS NOT NULL LIMIT 1) g
+	LEFT JOIN LATERAL (SELECT position FROM log_entries WHERE match_id = f.match_id AND game = f.game LIMIT 1) l ON true
+	ORDER BY f.match_id, f.game LIMIT $1
 )) AS p LIMIT $1`
 
 	// sqlAppendGames does nothing unless the tree has the size $1. The head's row
