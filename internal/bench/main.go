@@ -25,6 +25,7 @@ import (
 
 	"referee.example/internal/app"
 	"referee.example/internal/devpg"
+	"referee.example/internal/telemetry"
 )
 
 func main() {
@@ -49,6 +50,11 @@ func run(ctx context.Context) (err error) {
 	// A replica sets its process's collector, in which here players and the bare
 	// servers live too: let all have the same from the beginning.
 	debug.SetGCPercent(400)
+	instruments, err := telemetry.Start(ctx, "bench", func(string) string { return "" }) // as a replica's process does
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, instruments.Stop(context.WithoutCancel(ctx))) }()
 	sizes, err := numbers(*list)
 	if err != nil {
 		return err

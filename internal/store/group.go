@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -279,7 +279,10 @@ func (g *group) judgedAlone(ctx context.Context, p *pending) (verdict int, err e
 
 // one sends the statement for one match.
 func (g *group) one(ctx context.Context, query string, p *pending) (verdict int, err error) {
-	err = g.pool.QueryRow(ctx, query, p.row.arguments(p.events)...).Scan(&verdict)
+	verdict = verdictMissing
+	err = execute(ctx, g.pool, query, p.row.arguments(p.events), func(values [][]byte) {
+		verdict = int(int32(binary.BigEndian.Uint32(values[0])))
+	})
 	return verdict, wrap("commit", err)
 }
 
@@ -303,16 +306,9 @@ func (g *group) commitAtOnce(batch []*pending) (map[referee.ID]int, error) {
 
 // many sends a statement for several matches.
 func (g *group) many(ctx context.Context, query string, arguments []any) (map[referee.ID]int, error) {
-	rows, err := g.pool.Query(ctx, query, arguments...)
-	if err != nil {
-		return nil, wrap("commit", err)
-	}
 	verdicts := map[referee.ID]int{}
-	var id [16]byte
-	var verdict int
-	_, err = pgx.ForEachRow(rows, []any{&id, &verdict}, func() error {
-		verdicts[id] = verdict
-		return nil
+	err := execute(ctx, g.pool, query, arguments, func(values [][]byte) {
+		verdicts[referee.ID(values[0])] = int(int32(binary.BigEndian.Uint32(values[1])))
 	})
 	return verdicts, wrap("commit", err)
 }

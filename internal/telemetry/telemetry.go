@@ -21,9 +21,11 @@ import (
 	prometheusexporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Variables of the OpenTelemetry specification; with neither set no span is made.
@@ -54,9 +56,15 @@ func Start(ctx context.Context, version string, getenv func(string) string) (*Te
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	t.metrics = metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about))
+	traced := getenv(endpointVariable) != "" || getenv(tracesEndpointVariable) != ""
+	options := []metric.Option{metric.WithReader(reader), metric.WithResource(about)}
+	if !traced {
+		options = append(options, metric.WithExemplarFilter(exemplar.AlwaysOffFilter)) // they name spans
+	}
+	t.metrics = metric.NewMeterProvider(options...)
 	otel.SetMeterProvider(t.metrics)
-	if getenv(endpointVariable) == "" && getenv(tracesEndpointVariable) == "" {
+	if !traced {
+		otel.SetTracerProvider(noop.NewTracerProvider()) // else the API keeps spans for a provider that may still come
 		return t, nil
 	}
 	exporter, err := otlptracegrpc.New(ctx)

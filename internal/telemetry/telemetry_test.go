@@ -61,13 +61,12 @@ func TestTracesReachACollector(t *testing.T) {
 }
 
 func TestWithoutACollectorNoSpanIsMade(t *testing.T) {
-	before := otel.GetTracerProvider()
 	measured, err := Start(t.Context(), "v1", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if otel.GetTracerProvider() != before {
-		t.Error("a provider of spans was set")
+	if _, span := otel.Tracer("tests").Start(t.Context(), "judged"); span.IsRecording() || span.SpanContext().IsValid() {
+		t.Error("a span was made")
 	}
 	recorder := httptest.NewRecorder()
 	measured.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
