@@ -128,6 +128,6 @@ func pgbenchLog(dir string) (p played, err error) {
 			first, last = min(first, done), max(last, done)
 		}
 	}
-	p.elapsed = last - first
+	p.elapsed, p.whole = last-first, last-first
 	return p, nil
 }

@@ -117,7 +117,7 @@ func headerBlocks(fields []hpack.HeaderField) (first, again []byte) {
 }
 
 // play has the tables play one move after the other until an instant, and returns
-// when each has the answer to its last one.
+// when each has the answer to its last one and a game to go on with.
 func (l *line) play(ctx context.Context, tables []table, until time.Time) error {
 	l.until, l.playing = until, len(tables)
 	for _, t := range tables {
@@ -318,7 +318,7 @@ func (l *line) answered(ctx context.Context, c *call, change []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case now.After(l.until):
+	case goesOn && now.After(l.until):
 		l.playing--
 		return nil
 	case goesOn:

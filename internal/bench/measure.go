@@ -29,6 +29,9 @@ type played struct {
 	elapsed   time.Duration
 	used      cpu
 	allocated uint64 // bytes, by this process
+	// What was played before it was measured is in Postgres's counters too.
+	warmedUp int           // moves
+	whole    time.Duration // with them
 }
 
 var kinds = append([]kind{
@@ -108,11 +111,12 @@ func (b *bench) measure(ctx context.Context, k kind, matches int) (result, error
 	}
 	slices.Sort(latencies)
 	moves := float64(len(latencies))
+	counted := float64(len(latencies) + p.warmedUp)
 	updates := after.updates - before.updates
 	r := result{
 		perSecond: moves / p.elapsed.Seconds(), p50: latencies[len(latencies)/2], p99: latencies[len(latencies)*99/100],
-		walBytes: float64(after.wal-before.wal) / moves, rowBytes: float64(after.size-before.size) / moves,
-		commitsPerSecond: float64(after.commits-before.commits) / p.elapsed.Seconds(),
+		walBytes: float64(after.wal-before.wal) / counted, rowBytes: float64(after.size-before.size) / counted,
+		commitsPerSecond: float64(after.commits-before.commits) / p.whole.Seconds(),
 	}
 	r.stateBytes, r.allocated = float64(after.states), float64(p.allocated)/moves
 	r.cpu.ours = p.used.ours / time.Duration(len(latencies))

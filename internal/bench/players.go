@@ -16,7 +16,12 @@ const connections = 4
 
 func dice() uint64 { return rand.Uint64() } //nolint:gosec // which action a load generator plays is no secret
 
-// playAll has every table play one move after the other for the bench's length.
+// warmUp is how long tables play before they are measured: sessions prepare their
+// statements, and a new replica knows nothing yet.
+const warmUp = time.Second
+
+// playAll has every table play one move after the other for the bench's length, and
+// before that for warmUp.
 func (b *bench) playAll(ctx context.Context, address string, streamed bool, tables []table, headers ...hpack.HeaderField) (p played, err error) {
 	lines := make([]*line, min(connections, len(tables)))
 	shares := make([][]table, len(lines))
@@ -29,26 +34,42 @@ func (b *bench) playAll(ctx context.Context, address string, streamed bool, tabl
 	for i, t := range tables {
 		shares[i%len(lines)] = append(shares[i%len(lines)], t)
 	}
+	warming := time.Now()
+	if err := playUntil(ctx, lines, shares, warming.Add(warmUp)); err != nil {
+		return p, err
+	}
+	for _, l := range lines {
+		p.warmedUp += len(l.latencies)
+		l.latencies = l.latencies[:0]
+	}
 	before, err := b.used()
 	if err != nil {
 		return p, err
 	}
 	allocatedBefore := allocated()
 	start := time.Now()
-	errs := make([]error, len(lines))
-	var all sync.WaitGroup
-	for i, l := range lines {
-		all.Go(func() { errs[i] = l.play(ctx, shares[i], start.Add(b.length)) })
+	if err := playUntil(ctx, lines, shares, start.Add(b.length)); err != nil {
+		return p, err
 	}
-	all.Wait()
-	p = played{elapsed: time.Since(start), allocated: allocated() - allocatedBefore}
+	p.elapsed, p.whole, p.allocated = time.Since(start), time.Since(warming), allocated()-allocatedBefore
 	if p.used, err = b.since(before); err != nil {
 		return p, err
 	}
 	for _, l := range lines {
 		p.latencies = append(p.latencies, l.latencies...)
 	}
-	return p, errors.Join(errs...)
+	return p, nil
+}
+
+// playUntil has the lines' tables play until an instant.
+func playUntil(ctx context.Context, lines []*line, shares [][]table, until time.Time) error {
+	errs := make([]error, len(lines))
+	var all sync.WaitGroup
+	for i, l := range lines {
+		all.Go(func() { errs[i] = l.play(ctx, shares[i], until) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // field returns the first field of a number in a message: its bytes, or its value.
