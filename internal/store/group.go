@@ -15,7 +15,8 @@ import (
 
 // Changes that write only to their match's row and its log are committed
 // together: while one statement is on its way, those that come in wait, and then
-// all go in the next. A change that finds nothing under way goes at once, alone.
+// all go in the next. A change that finds nothing under way goes at once, alone, and
+// its caller sends it.
 // Those that end a game have a group of their own, so that many endings at once
 // hold up no move: see endings.go.
 
@@ -85,6 +86,7 @@ type group struct {
 	come       *sync.Cond // a change has, or the group is closed
 	waiting    []*pending // in the order of their coming
 	unanswered int        // waiting or under way
+	sending    int        // statements under way
 	closed     bool
 
 	working sync.WaitGroup
@@ -115,11 +117,19 @@ func newGroup(pool *pgxpool.Pool, known *known, writers int, sharded bool) *grou
 	return g
 }
 
-// commit commits a change. It returns when the outcome is known or ctx ends; the
-// change may still be committed then.
+// commit commits a change. It returns when the outcome is known or ctx ends, and a
+// change that it sends itself is on its way then no longer than groupTimeout; it may
+// still be committed then.
 func (g *group) commit(ctx context.Context, p *pending) error {
-	if err := g.enter(p); err != nil {
+	if g.claim() {
+		g.sendClaimed(p)
+	} else if err := g.enter(p); err != nil {
 		return err
+	}
+	select {
+	case err := <-p.answer: // rather than that ctx has ended meanwhile
+		return err
+	default:
 	}
 	select {
 	case err := <-p.answer:
@@ -127,6 +137,36 @@ func (g *group) commit(ctx context.Context, p *pending) error {
 	case <-ctx.Done():
 		return fmt.Errorf("commit: %w", ctx.Err())
 	}
+}
+
+// claim begins a statement for a change that finds none under way and nothing waiting,
+// and returns whether it did. sent ends it.
+func (g *group) claim() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.sharded || g.closed || g.sending > 0 || len(g.waiting) > 0 || g.unanswered >= groupWaiting {
+		return false
+	}
+	g.sending++
+	g.unanswered++
+	g.working.Add(1)
+	return true
+}
+
+// sendClaimed sends what was claimed for: no writer is woken for it, nor its caller by
+// the writer.
+func (g *group) sendClaimed(p *pending) {
+	defer g.working.Done()
+	defer g.sent()
+	g.send([]*pending{p})
+}
+
+// sent ends a statement: the next may go.
+func (g *group) sent() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sending--
+	g.come.Signal()
 }
 
 func (g *group) enter(p *pending) error {
@@ -161,6 +201,7 @@ func (g *group) write() {
 			return
 		}
 		g.send(batch)
+		g.sent()
 	}
 }
 
@@ -169,12 +210,13 @@ func (g *group) write() {
 func (g *group) next() []*pending {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for len(g.waiting) == 0 {
-		if g.closed {
+	for len(g.waiting) == 0 || g.sending >= g.writers {
+		if g.closed && len(g.waiting) == 0 {
 			return nil
 		}
 		g.come.Wait()
 	}
+	g.sending++
 	most := groupRows
 	if g.sharded {
 		most = share(len(g.waiting), g.writers)

@@ -367,6 +367,35 @@ func TestAFullGroupRefuses(t *testing.T) {
 	d.must(d.Commit(t.Context(), change))
 }
 
+// A change that finds nothing under way is sent by its caller, one that finds a
+// statement under way by the next writer, and a statement's end lets that go on.
+func TestACallerSendsWhatNothingIsUnderWayFor(t *testing.T) {
+	d := newDesk(t)
+	ids := d.table(2)
+	g := newGroup(d.pool, new(known), 0, false) // who waits for a writer waits for ever
+	d.must(g.commit(t.Context(), newPending(t.Context(), d.aPly(ids[0]), nil)))
+	if g.sending != 0 || g.unanswered != 0 {
+		t.Errorf("%d statements are under way, %d changes have no answer", g.sending, g.unanswered)
+	}
+	if !g.claim() {
+		t.Fatal("nothing is under way, and it can't be claimed")
+	}
+	if g.claim() {
+		t.Error("two statements are under way")
+	}
+	p := newPending(t.Context(), d.aPly(ids[1]), nil)
+	d.must(g.enter(p))
+	g.writers = 1
+	g.working.Go(g.write)
+	g.sent()
+	g.working.Done()
+	d.must(<-p.answer)
+	g.close()
+	if g.claim() {
+		t.Error("claimed after the end")
+	}
+}
+
 // Close commits what waits and refuses what comes after.
 func TestCloseDrains(t *testing.T) {
 	d := newDesk(t)
