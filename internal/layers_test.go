@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"internal/proof":         {},
 	"internal/demo":          {"proto/referee/v1"},
 	"internal/capacity":      {},
-	"internal/bench":         {"internal/app", "internal/capacity", "internal/devpg", "internal/history", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/rules/junqi", "internal/store", "internal/tlog", "proto/referee/v1"},
+	"internal/bench":         {"internal/app", "internal/capacity", "internal/devpg", "internal/history", "internal/referee", "internal/rules", "internal/rules/banqi", "internal/rules/junqi", "internal/store", "internal/telemetry", "internal/tlog", "proto/referee/v1"},
 	"internal/history":       append([]string{"internal/referee", "internal/store"}, bottom...),
 	"internal/history/bench": {"internal/clock", "internal/devpg", "internal/history", "internal/referee", "internal/rules", "internal/store", "migrations"},
 	"internal/devpg":         {},
