@@ -44,7 +44,7 @@ func ok(t *testing.T, err error) {
 // brisk are the habits of players whose games end soon, with expiries.
 func brisk() Habits {
 	h := DefaultHabits()
-	h.MostPlies, h.Short, h.Resign, h.Compensate = 16, 2, 8, 4
+	h.MostPlies, h.Short, h.Idle, h.Resign, h.Compensate = 16, 2, 3, 8, 4
 	return h
 }
 
