@@ -37,7 +37,7 @@ func (b *bench) answer(ctx context.Context, q *question, only string, sizes []in
 	case q.soakMoves > 0:
 		all, err := b.soak(ctx, q.soakMatches, b.soakPhases(q.soakMoves))
 		soakReport(os.Stdout, q.soakMatches, all)
-		return err
+		return errors.Join(err, steady(all))
 	case q.costs:
 		return b.costs(ctx, os.Stdout)
 	case q.pools != "":

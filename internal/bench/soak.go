@@ -193,6 +193,19 @@ func (b *bench) states(ctx context.Context, atLeast int64) (now statesReading, e
 	return now, nil
 }
 
+// leastShare is how many of a long soak's updates have to be heap-only.
+const leastShare = 0.95
+
+// steady returns an error if fewer were, in a part beside which nobody dumps.
+func steady(all []soaked) error {
+	for i, s := range all {
+		if s.name != "dumps" && s.share() < leastShare {
+			return fmt.Errorf("part %d: %.1f %% of the updates were heap-only", i, 100*s.share())
+		}
+	}
+	return nil
+}
+
 // soakReport writes Markdown.
 func soakReport(out io.Writer, matches int, all []soaked) {
 	fmt.Fprintf(out, "\n%d matches at a time.\n\n", matches)
