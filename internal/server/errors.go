@@ -102,6 +102,8 @@ func statusOf(err error) *status.Status {
 	case errors.Is(err, referee.ErrOverloaded):
 		refusal = &referee.Refusal{Reason: reasonOverloaded, RetryAfter: overloadPause,
 			Message: "the replica has as many changes waiting as it takes"}
+	case errors.Is(err, referee.ErrConflict): // of a read, which waited too long for a lock
+		refusal = notReady("the database is held up by a lock")
 	case errors.Is(err, referee.ErrDetached):
 		refusal = &referee.Refusal{Reason: reasonLogDetached,
 			Message: "the events of this match are kept elsewhere by now: its month was detached from the log"}

@@ -54,6 +54,7 @@ func TestStatusOf(t *testing.T) {
 		"too late":        {fmt.Errorf("load: %w", context.DeadlineExceeded), codes.DeadlineExceeded, ""},
 		"overloaded":      {fmt.Errorf("commit: %w", referee.ErrOverloaded), codes.ResourceExhausted, "OVERLOADED"},
 		"unavailable":     {fmt.Errorf("load: %w", referee.ErrUnavailable), codes.Unavailable, "NOT_READY"},
+		"locked table":    {fmt.Errorf("load: %w", referee.ErrConflict), codes.Unavailable, "NOT_READY"},
 		"no connection":   {fmt.Errorf("load: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), codes.Unavailable, "NOT_READY"},
 		"anything":        {errors.New("red general on b3"), codes.Internal, "INTERNAL"},
 		"missing row":     {fmt.Errorf("first event: %w", referee.ErrNotFound), codes.Internal, "INTERNAL"},

@@ -30,6 +30,11 @@ const (
 	groupWriters = 1
 	// groupTimeout bounds a statement together with the connection it may need.
 	groupTimeout = statementTimeout + connectTimeout
+	// groupSilence is after which time the next statement no longer waits for one: its
+	// connection hangs, or its commit waits for a standby. groupSilent is how many may be
+	// left behind at once like that.
+	groupSilence = time.Second
+	groupSilent  = 3
 )
 
 // sqlCommitGroup does for many matches what commitOne does for one. $1 holds the
@@ -86,7 +91,8 @@ type group struct {
 	come       *sync.Cond // a change has, or the group is closed
 	waiting    []*pending // in the order of their coming
 	unanswered int        // waiting or under way
-	sending    int        // statements under way
+	sending    int        // statements under way that the next one waits for
+	silent     int        // those that it does not wait for any more
 	closed     bool
 
 	working sync.WaitGroup
@@ -140,7 +146,7 @@ func (g *group) commit(ctx context.Context, p *pending) error {
 }
 
 // claim begins a statement for a change that finds none under way and nothing waiting,
-// and returns whether it did. sent ends it.
+// and returns whether it did.
 func (g *group) claim() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,16 +163,38 @@ func (g *group) claim() bool {
 // the writer.
 func (g *group) sendClaimed(p *pending) {
 	defer g.working.Done()
-	defer g.sent()
-	g.send([]*pending{p})
+	g.sendInTime([]*pending{p}, func() {})
 }
 
-// sent ends a statement: the next may go.
-func (g *group) sent() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sending--
-	g.come.Signal()
+// sendInTime sends changes and answers them. If that takes longer than groupSilence the
+// next statement goes without waiting for it: passedOver is called first, with the lock
+// held.
+func (g *group) sendInTime(batch []*pending, passedOver func()) {
+	sent, passed := false, false
+	timer := time.AfterFunc(groupSilence, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if sent || g.silent == groupSilent {
+			return
+		}
+		passed = true
+		g.silent++
+		g.sending--
+		passedOver()
+		g.come.Signal()
+	})
+	defer func() {
+		timer.Stop()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if sent = true; passed {
+			g.silent--
+			return
+		}
+		g.sending--
+		g.come.Signal()
+	}()
+	g.send(batch)
 }
 
 func (g *group) enter(p *pending) error {
@@ -193,15 +221,18 @@ func (g *group) close() {
 	g.working.Wait()
 }
 
-// write commits what waits until the group is closed and nothing does.
+// write commits what waits until the group is closed and nothing does, or until
+// another writer has taken its place.
 func (g *group) write() {
-	for {
+	for replaced := false; !replaced; {
 		batch := g.next()
 		if batch == nil {
 			return
 		}
-		g.send(batch)
-		g.sent()
+		g.sendInTime(batch, func() {
+			replaced = true
+			g.working.Go(g.write)
+		})
 	}
 }
 

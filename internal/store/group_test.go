@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"referee.example/internal/referee"
 )
@@ -387,12 +388,53 @@ func TestACallerSendsWhatNothingIsUnderWayFor(t *testing.T) {
 	d.must(g.enter(p))
 	g.writers = 1
 	g.working.Go(g.write)
-	g.sent()
-	g.working.Done()
+	g.sendClaimed(newPending(t.Context(), d.aPly(ids[0]), nil))
 	d.must(<-p.answer)
 	g.close()
 	if g.claim() {
 		t.Error("claimed after the end")
+	}
+}
+
+// A statement that hangs, sent by a caller or by a writer, holds up the others no longer
+// than for groupSilence.
+func TestAStatementThatHangsIsPassedOver(t *testing.T) {
+	d := newDesk(t)
+	ids := d.table(4)
+	// Plies of the first two matches wait until the test lets them go on.
+	d.exec(`CREATE TABLE let_go ()`)
+	d.exec(`CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN WHILE NOT EXISTS (SELECT FROM let_go) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$`)
+	for _, id := range ids[:2] {
+		d.exec(`CREATE TRIGGER hang_` + strings.ReplaceAll(id.String(), "-", "") + ` BEFORE INSERT ON events FOR EACH ROW
+			WHEN (NEW.match_id = '` + id.String() + `') EXECUTE FUNCTION hang()`)
+	}
+	hanging := make(chan error, 2)
+	for i := range 2 { // the first is sent by its caller, the second by the writer
+		change := d.aPly(ids[i])
+		go func() { hanging <- d.Commit(context.Background(), change) }()
+		limit := time.Now().Add(time.Minute)
+		for ask[int](d, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`) <= i {
+			if time.Now().After(limit) {
+				t.Fatalf("%d statements hang, and the next is not under way", i)
+			}
+		}
+	}
+	for _, id := range ids[2:] {
+		d.must(d.Commit(t.Context(), d.aPly(id)))
+	}
+	select {
+	case err := <-hanging:
+		t.Errorf("what hangs was answered %v before the others", err)
+	default:
+	}
+	d.exec(`INSERT INTO let_go DEFAULT VALUES`)
+	for range 2 {
+		d.must(<-hanging)
+	}
+	d.Close() // waits for the writers
+	if d.group.sending != 0 || d.group.silent != 0 || d.group.unanswered != 0 {
+		t.Errorf("%d statements under way, %d silent, %d changes without an answer", d.group.sending, d.group.silent, d.group.unanswered)
 	}
 }
 
