@@ -230,7 +230,7 @@ func TestOneChangeAMatchInABatch(t *testing.T) {
 }
 
 func TestNextTakesOneChangeAMatchAndNoMoreThanFit(t *testing.T) {
-	g := &group{closed: true}
+	g := &group{closed: true, writers: groupRows} // nothing that is taken comes to an end
 	g.come = sync.NewCond(&g.mu)
 	var want []int
 	for i := range 2*groupRows + 10 {
