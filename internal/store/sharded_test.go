@@ -28,6 +28,7 @@ var shardedTests = map[string]func(*testing.T){
 	"TestGroupsInOppositeOrders":                        TestGroupsInOppositeOrders,
 	"TestACallerThatGoesAwayCostsNobodyAnything":        TestACallerThatGoesAwayCostsNobodyAnything,
 	"TestAFullGroupRefuses":                             TestAFullGroupRefuses,
+	"TestAStatementThatHangsIsPassedOver":               TestAStatementThatHangsIsPassedOver,
 	"TestCloseDrains":                                   TestCloseDrains,
 	"TestAConnectionThatIsKilledInTheMiddle":            TestAConnectionThatIsKilledInTheMiddle,
 	"TestAMatchLoadsAsItWasCommitted":                   TestAMatchLoadsAsItWasCommitted,
@@ -75,8 +76,10 @@ var shardedTests = map[string]func(*testing.T){
 	"TestCrashShowsNothing":                             TestCrashShowsNothing,
 }
 
-// unsharded are tests of these files that ask no store to commit.
-var unsharded = []string{"TestNextTakesOneChangeAMatchAndNoMoreThanFit", "TestRecentIsBoundedAndKeepsTheNewest", "TestWarned"}
+// unsharded are tests of these files that ask no store to commit, or of what the sharded
+// mode does not do.
+var unsharded = []string{"TestNextTakesOneChangeAMatchAndNoMoreThanFit", "TestRecentIsBoundedAndKeepsTheNewest", "TestWarned",
+	"TestACallerSendsWhatNothingIsUnderWayFor"}
 
 // TestSharded runs the tests of the ordinary mode in the sharded one.
 func TestSharded(t *testing.T) {
