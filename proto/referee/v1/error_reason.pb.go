@@ -86,8 +86,8 @@ const (
 	//
 	//	{"reason": "EXPIRY_PENDING", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_EXPIRY_PENDING ErrorReason = 13
-	// UNAVAILABLE: the replica can't reach its database, can't bound its clock or
-	// is going down.
+	// UNAVAILABLE: the replica can't reach its database, waits too long there for
+	// a lock, can't bound its clock or is going down.
 	//
 	//	{"reason": "NOT_READY", "domain": "referee.v1"}
 	ErrorReason_ERROR_REASON_NOT_READY ErrorReason = 14
