@@ -9,6 +9,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -224,7 +225,7 @@ type (
 	}
 )
 
-// Serve answers calls on lis until Drain. It closes lis.
+// Serve answers calls on lis until Drain, which may come first. It closes lis.
 func (s *Server) Serve(lis net.Listener) error {
 	s.beginning.Lock()
 	if s.stopping.Err() == nil {
@@ -234,10 +235,11 @@ func (s *Server) Serve(lis net.Listener) error {
 		s.background.Go(s.web.serveInProcess)
 	}
 	s.beginning.Unlock()
-	if err := s.grpc.Serve(&limitedListener{Listener: lis, most: int64(s.limits.conns)}); err != nil {
-		return fmt.Errorf("serve gRPC: %w", err)
+	err := s.grpc.Serve(&limitedListener{Listener: lis, most: int64(s.limits.conns)})
+	if err == nil || errors.Is(err, grpc.ErrServerStopped) && s.draining.Err() != nil { // drained before it began
+		return nil
 	}
-	return nil
+	return fmt.Errorf("serve gRPC: %w", err)
 }
 
 // SettlementsSequenced tells those who follow the feeds of platforms that these

@@ -386,6 +386,21 @@ func TestWebDrain(t *testing.T) {
 	}
 }
 
+// A server that is drained before it serves, as one that is stopped while it starts,
+// closes what it was given to serve on and fails at nothing.
+func TestDrainBeforeServing(t *testing.T) {
+	r := newRoom(t, options{})
+	r.server.Drain(t.Context())
+	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	if err := r.server.Serve(lis); err != nil {
+		t.Errorf("serving ended: %v", err)
+	}
+	if _, err := lis.Accept(); err == nil {
+		t.Error("the listener is open")
+	}
+}
+
 // TestWebPanics has a handler that panics with what must not be logged.
 func TestWebPanics(t *testing.T) {
 	var logged bytes.Buffer
