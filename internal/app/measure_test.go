@@ -112,7 +112,11 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("exposed:\n%s\nwant:\n%s", list, want)
 	}
 	for _, line := range []string{"referee_ready 1\n", `referee_commit_duration_seconds_count{outcome="committed"} 3` + "\n",
-		`referee_shed_total{class="read",limit="rate"} 1` + "\n"} {
+		`referee_shed_total{class="read",limit="rate"} 1` + "\n",
+		`rpc_server_call_duration_seconds_count{rpc_method="referee.v1.MatchService/PlayAction",` +
+			`rpc_response_status_code="OK",rpc_system_name="grpc"} 1` + "\n",
+		`rpc_server_call_duration_seconds_count{rpc_method="referee.v1.MatchService/GetGame",` +
+			`rpc_response_status_code="RESOURCE_EXHAUSTED",rpc_system_name="grpc"} 1` + "\n"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}

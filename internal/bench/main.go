@@ -49,7 +49,7 @@ func run(ctx context.Context) (err error) {
 	flag.Parse()
 	// A replica sets its process's collector, in which here players and the bare
 	// servers live too: let all have the same from the beginning.
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1000)
 	instruments, err := telemetry.Start(ctx, "bench", func(string) string { return "" }) // as a replica's process does
 	if err != nil {
 		return err

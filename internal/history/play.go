@@ -54,7 +54,7 @@ type table struct {
 	dice  *rand.ChaCha8
 	rand  *rand.Rand
 	at    clock.Time
-	state referee.State
+	state *referee.State
 	// events are those that are not stored yet.
 	events []referee.Event
 }
@@ -156,9 +156,8 @@ func (t *table) took(d referee.Decision) {
 
 // commit stores what has happened since the last commit.
 func (t *table) commit(ctx context.Context, create *referee.CreateMatch) error {
-	err := t.store.Commit(ctx, referee.Change{State: &t.state, Events: t.events, Create: create})
+	err := t.store.Commit(ctx, referee.Change{State: t.state, Events: t.events, Create: create})
 	t.events = nil
-	t.state.Version++
 	return err
 }
 
@@ -169,7 +168,7 @@ func (t *table) header(seat rules.Seat) referee.Header {
 }
 
 func (t *table) do(c referee.Command) error {
-	decision, err := referee.Decide(&t.state, c, t.env())
+	decision, err := referee.Decide(t.state, c, t.env())
 	if err != nil {
 		return err
 	}
@@ -238,7 +237,7 @@ func (t *table) end(how ending) error {
 		return t.do(&referee.AnswerDraw{Header: t.header(1 - mover), Accept: true})
 	case byTime:
 		t.at += 600 * second
-		decision, err := referee.Settle(&t.state, t.env())
+		decision, err := referee.Settle(t.state, t.env())
 		t.took(decision)
 		return err
 	default:

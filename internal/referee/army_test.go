@@ -177,7 +177,7 @@ func rejudged(r *Rules, log []Event) (int, error) {
 			}
 		}
 		i += len(d.Events)
-		s = &d.State
+		s = d.State
 	}
 	return -1, nil
 }

@@ -75,7 +75,7 @@ func (c *PlayAction) same(e *Event) bool {
 }
 
 func (c *PlayAction) decide(d *decision) (*Refusal, error) {
-	s := &d.State
+	s := d.State
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -128,7 +128,7 @@ type OfferDraw struct {
 func (c *OfferDraw) same(e *Event) bool { return e.Kind == EventDrawOffered && e.Seat == c.Seat }
 
 func (c *OfferDraw) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -181,7 +181,7 @@ func (c *AnswerDraw) kind() EventKind {
 func (c *AnswerDraw) same(e *Event) bool { return e.Kind == c.kind() && e.Seat == c.Seat }
 
 func (c *AnswerDraw) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -206,7 +206,7 @@ type RequestCount struct {
 func (c *RequestCount) same(e *Event) bool { return e.Kind == EventCountRequested && e.Seat == c.Seat }
 
 func (c *RequestCount) decide(d *decision) (*Refusal, error) {
-	s := &d.State
+	s := d.State
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -227,7 +227,7 @@ type Resign struct {
 func (c *Resign) same(e *Event) bool { return e.Kind == EventResigned && e.Seat == c.Seat }
 
 func (c *Resign) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -266,7 +266,7 @@ func (c *CallTime) same(e *Event) bool {
 }
 
 func (c *CallTime) decide(d *decision) (*Refusal, error) {
-	s := &d.State
+	s := d.State
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}
@@ -300,7 +300,7 @@ func (c *ReportDisconnect) same(e *Event) bool {
 }
 
 func (c *ReportDisconnect) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	if refusal := s.running(); refusal != nil {
 		return refusal, nil
 	}

@@ -114,7 +114,7 @@ func proved(b *testing.B, r *Referee, m *move) {
 	if m.event.Turned == 0 {
 		return
 	}
-	prover, err := r.Prover(&d.State)
+	prover, err := r.Prover(d.State)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func Deal(m deal.Material, deck []byte) []byte { return m.Shuffle(deck) }
 
 // Decision is what a command, or time alone, does to a match.
 type Decision struct {
-	State  State   // after Events
+	State  *State  // after Events
 	Events []Event // to be committed together; none if nothing changes
 	Own    int     // index in Events of the command's own first event, -1 for none
 	// After and Before guard the commit: database time must have reached After
@@ -92,20 +92,22 @@ func (d *decision) decide(c Command) (Decision, error) {
 	if err := d.settle(); err != nil {
 		return Decision{}, err
 	}
-	settled := d.Decision
+	settled, state := d.Decision, *d.State
 	refusal, err := d.command(c)
 	if err != nil {
 		return Decision{}, err
 	}
 	if refusal != nil {
 		settled.Refusal = refusal
+		*settled.State = state
 		return settled, nil
 	}
 	return d.Decision, nil
 }
 
 func newDecision(s *State, env Env) *decision {
-	d := &decision{Decision: Decision{State: *s, Own: -1}, env: env}
+	state := *s
+	d := &decision{Decision: Decision{State: &state, Own: -1}, env: env}
 	if after, running := s.OutagesAfter(); running {
 		d.Known = after
 		for _, outage := range env.Outages {
@@ -120,7 +122,7 @@ func newDecision(s *State, env Env) *decision {
 // command judges the command after everything due has been settled.
 func (d *decision) command(c Command) (*Refusal, error) {
 	h := c.header()
-	s := &d.State
+	s := d.State
 	if deadline, running := s.Deadline(); running {
 		if d.env.Arrival > deadline {
 			return pending(deadline, d.env.Now), nil
@@ -179,7 +181,7 @@ func (s *State) Present() (game, ply, seq int) {
 // whose grace is over are adjudicated at their deadline, in order of time.
 func (d *decision) settle() error {
 	for {
-		s := &d.State
+		s := d.State
 		deadline, running := s.Deadline()
 		outage, paused := d.nextOutage()
 		switch {
@@ -222,7 +224,7 @@ func (d *decision) pause(o Outage) error {
 // expire adjudicates the expiry of the running turn: the seat loses, the turn
 // passes, or the server plays for it.
 func (d *decision) expire(deadline clock.Time) error {
-	s := &d.State
+	s := d.State
 	if s.Game.Status == GamePlacing {
 		return d.expirePlacing(deadline)
 	}
@@ -257,7 +259,7 @@ func (d *decision) expire(deadline clock.Time) error {
 // serverPly plays for a seat whose time ran out: a legal action drawn from the
 // game's sealed randomness, in a stream of its own for each ply.
 func (d *decision) serverPly(seat rules.Seat, at clock.Time) error {
-	s := &d.State
+	s := d.State
 	seed, err := d.openSeed()
 	if err != nil {
 		return err
@@ -426,7 +428,7 @@ func (s *State) opponents(seat rules.Seat) rules.SeatSet {
 
 // add completes an event, applies it and appends it.
 func (d *decision) add(e Event) (Effect, error) {
-	s := &d.State
+	s := d.State
 	e.Match = s.ID
 	if e.Game = s.Game.Number; e.Kind == EventMatchCreated {
 		e.Game = 1
@@ -463,7 +465,7 @@ func (d *decision) endGame(outcome rules.Outcome, disconnected rules.SeatSet, at
 
 // endGameIn is endGame within an ending of the match, if one is given.
 func (d *decision) endGameIn(outcome rules.Outcome, disconnected rules.SeatSet, at clock.Time, end *MatchEnd) error {
-	s := &d.State
+	s := d.State
 	seed, err := d.openSeed()
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ func (c *StartGame) same(e *Event) bool {
 }
 
 func (c *StartGame) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	seats := len(s.Players)
 	switch {
 	case g.Status != GameAwaitingStart:
@@ -247,7 +247,7 @@ func (e *Event) leaves(note string, balances []int64) bool {
 }
 
 func (c *AbandonMatch) decide(d *decision) (*Refusal, error) {
-	s := &d.State
+	s := d.State
 	if s.Game.Status != GameAwaitingStart {
 		return refuse(ReasonAbandonRefused, "a match can be abandoned between games only"), nil
 	}
@@ -344,7 +344,7 @@ func (c *RuleFoul) same(e *Event) bool {
 }
 
 func (c *RuleFoul) decide(d *decision) (*Refusal, error) {
-	s := &d.State
+	s := d.State
 	if s.Game.Status != GameAwaitingRuling {
 		return refuse(ReasonNoRulingDue, "no foul awaits a ruling"), nil
 	}

@@ -102,7 +102,7 @@ func (c *SubmitPlacement) same(e *Event) bool {
 }
 
 func (c *SubmitPlacement) decide(d *decision) (*Refusal, error) {
-	s, g := &d.State, &d.State.Game
+	s, g := d.State, &d.State.Game
 	if refusal := c.refused(s); refusal != nil {
 		return refusal, nil
 	}
@@ -264,7 +264,7 @@ func (d *decision) openPlacements() ([]string, error) {
 
 // revealPlacements opens the commitments to what stands.
 func (d *decision) revealPlacements(seed deal.Seed) ([]RevealedPlacement, error) {
-	s := &d.State
+	s := d.State
 	if !s.Rules.family.places() {
 		return nil, nil
 	}
@@ -288,7 +288,7 @@ func (d *decision) expirePlacing(deadline clock.Time) error {
 	if _, err := d.add(Event{Kind: EventPlacementExpired, Seat: rules.NoSeat, Time: deadline}); err != nil {
 		return err
 	}
-	s := &d.State
+	s := d.State
 	outcome := rules.Outcome{Reason: rules.EndTime, Void: true}
 	for _, side := range s.Sides() {
 		if side&^s.Game.Placing.ready() == 0 {

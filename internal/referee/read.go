@@ -237,11 +237,7 @@ func (r *Referee) settleOnce(ctx context.Context, loaded Loaded, sweep bool, w *
 		w.learn(err, &decision)
 		return nil, false, err
 	}
-	changed = len(decision.Events) > 0
-	if changed {
-		decision.State.Version++
-	}
-	return &decision.State, changed, nil
+	return decision.State, len(decision.Events) > 0, nil
 }
 
 // Game returns a match with one of its games as the present one: game 0 is the
@@ -254,8 +250,9 @@ func (r *Referee) Game(ctx context.Context, caller Caller, id ID, game int) (*St
 	present, _, _ := s.Present()
 	switch {
 	case game == 0 || game == present:
-		s.advance(present)
-		return s, nil
+		then := *s
+		then.advance(present)
+		return &then, nil
 	case game == s.Game.Number:
 		return s, nil
 	case game < 0 || game > s.Game.Number:

@@ -68,7 +68,8 @@ type Store interface {
 	// database, or nil. It may be stale: a commit decided on it is then refused.
 	// The caller does not change it.
 	Recent(ctx context.Context, id ID) *State
-	// Commit keeps what the change points to, which nobody changes any more.
+	// Commit keeps what the change points to, which nobody changes any more, and gives
+	// the state its new version.
 	// It returns ErrConflict, ErrTooLate, ErrTooEarly, ErrOverloaded or
 	// ErrRefTaken with nothing changed. After any other error the outcome is unknown.
 	Commit(ctx context.Context, c Change) error
@@ -239,7 +240,7 @@ func (r *Referee) commit(ctx context.Context, d *Decision, create *CreateMatch, 
 	if len(d.Events) == 0 {
 		return nil
 	}
-	return r.store.Commit(ctx, Change{State: &d.State, Events: d.Events, After: d.After, Before: d.Before,
+	return r.store.Commit(ctx, Change{State: d.State, Events: d.Events, After: d.After, Before: d.Before,
 		Known: d.Known, Create: create, Sweep: sweep})
 }
 
@@ -248,7 +249,7 @@ func (r *Referee) answer(d *Decision) (Answer, error) {
 	if err != nil {
 		now = d.State.Game.Last // committed: an unsure clock must not hide that
 	}
-	return Answer{State: &d.State, Events: d.Events[d.Own:], Now: now}, nil
+	return Answer{State: d.State, Events: d.Events[d.Own:], Now: now}, nil
 }
 
 // load loads a match that the caller may see.

@@ -88,7 +88,7 @@ func unexplained(format string, args ...any) error {
 }
 
 func (d *decision) recreate(e *Event) (Decision, error) {
-	s := &d.State
+	s := d.State
 	detail, err := e.Created()
 	if err != nil {
 		return Decision{}, err

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
@@ -412,7 +413,7 @@ func TestCallsOfAConnectionAreReadInTime(t *testing.T) {
 	}
 	s := &Server{limits: standardLimits}
 	counts := &connection{}
-	ctx := context.WithValue(t.Context(), connectionKey{}, counts)
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: connectionAddr{calls: counts}})
 	for _, method := range []string{aRead, refereev1.MatchService_WatchMatch_FullMethodName, refereev1.AuditService_ExportGames_FullMethodName} {
 		_, err := s.arrive(ctx, &tap.Info{FullMethodName: method})
 		must(t, err)

@@ -8,7 +8,7 @@ import (
 	refereev1 "referee.example/proto/referee/v1"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 )
 
@@ -44,32 +44,7 @@ func streamsOf(services ...*grpc.ServiceDesc) map[string]bool {
 // those that have come since it was read from last.
 type connection struct{ waiting, read atomic.Int64 }
 
-type (
-	connectionKey struct{}
-	arrivalKey    struct{}
-)
-
-// connections lets calls know their connection.
-type connections struct{}
-
-var _ stats.Handler = connections{}
-
-// TagConn leads from a connection's address to its counts.
-func (connections) TagConn(ctx context.Context, tag *stats.ConnTagInfo) context.Context {
-	if addr, ok := tag.RemoteAddr.(connectionAddr); ok {
-		return context.WithValue(ctx, connectionKey{}, addr.calls)
-	}
-	return ctx
-}
-
-// HandleConn does nothing.
-func (connections) HandleConn(context.Context, stats.ConnStats) {}
-
-// TagRPC does nothing.
-func (connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-// HandleRPC does nothing.
-func (connections) HandleRPC(context.Context, stats.RPCStats) {}
+type arrivalKey struct{}
 
 // arrival is a call that waits to be looked at.
 type arrival struct {
@@ -80,10 +55,15 @@ type arrival struct {
 // arrive counts a call whose headers have come, or refuses it. It is called by the
 // connection's reader.
 func (s *Server) arrive(ctx context.Context, call *tap.Info) (context.Context, error) {
-	c, ok := ctx.Value(connectionKey{}).(*connection)
+	from, ok := peer.FromContext(ctx)
 	if !ok {
 		return ctx, nil
 	}
+	addr, ok := from.Addr.(connectionAddr)
+	if !ok {
+		return ctx, nil
+	}
+	c := addr.calls
 	if streaming[call.FullMethodName] {
 		c.read.Add(streamCalls)
 	} else {

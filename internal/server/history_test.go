@@ -99,7 +99,7 @@ func (h *historian) took(d referee.Decision, err error) bool {
 		h.t.Errorf("a match for the history: %v, %v", err, d.Refusal)
 		return false
 	}
-	h.state, h.log = &d.State, append(h.log, d.Events...)
+	h.state, h.log = d.State, append(h.log, d.Events...)
 	return true
 }
 
@@ -109,7 +109,6 @@ func (h *historian) commit(create *referee.CreateMatch, events *atomic.Int64) bo
 		h.t.Errorf("a match for the history: %v", err)
 		return false
 	}
-	h.state.Version++
 	events.Add(int64(len(h.log)))
 	h.log = nil
 	return true

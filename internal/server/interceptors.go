@@ -194,6 +194,9 @@ func (c *call) end(panicked any, err error) error {
 		err = fmt.Errorf("panic of type %T at %s", panicked, frames())
 	}
 	st := statusOf(err)
+	if !quiet(c.method) {
+		measureCall(c.method, st.Code(), time.Since(c.start))
+	}
 	switch {
 	case quiet(c.method) && st.Code() != codes.Internal:
 		return err

@@ -22,8 +22,6 @@ import (
 	"referee.example/internal/tlog"
 	refereev1 "referee.example/proto/referee/v1"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
@@ -165,7 +163,6 @@ func newServer(c Config, l limits) *Server {
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.NumStreamWorkers(workers),
-		grpc.StatsHandler(connections{}),
 		grpc.InTapHandle(s.arrive),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: connectionIdle, MaxConnectionAge: connectionAge, MaxConnectionAgeGrace: connectionRest,
@@ -193,8 +190,7 @@ func transport(config *tls.Config) credentials.TransportCredentials {
 // newGRPC returns a gRPC server of the contract: whichever way a call comes, it
 // meets the same stations and limits.
 func (s *Server) newGRPC(options ...grpc.ServerOption) *grpc.Server {
-	g := grpc.NewServer(append(options,
-		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
+	g := grpc.NewServer(append(append(options, tracing()...),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 		grpc.ForceServerCodecV2(newCodec()),

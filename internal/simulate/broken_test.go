@@ -73,7 +73,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-const commitOfReferee = `	return r.store.Commit(ctx, Change{State: &d.State, Events: d.Events, After: d.After, Before: d.Before,
+const commitOfReferee = `	return r.store.Commit(ctx, Change{State: d.State, Events: d.Events, After: d.After, Before: d.Before,
 		Known: d.Known, Create: create, Sweep: sweep})
 `
 
@@ -103,7 +103,7 @@ var broken = []struct {
 	{
 		name: "answer before commit",
 		patches: []patch{
-			{"internal/referee/referee.go", commitOfReferee, `	change := Change{State: &d.State, Events: d.Events, After: d.After, Before: d.Before,
+			{"internal/referee/referee.go", commitOfReferee, `	change := Change{State: d.State, Events: d.Events, After: d.After, Before: d.Before,
 		Known: d.Known, Create: create, Sweep: sweep}
 	if create != nil || sweep {
 		return r.store.Commit(ctx, change)

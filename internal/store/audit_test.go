@@ -76,7 +76,6 @@ func (d *desk) playOut(id referee.ID, at clock.Time, plies int) clock.Time {
 		change.After, change.Before = 0, 0
 		d.must(d.Commit(d.t.Context(), change))
 		s = change.State
-		s.Version++
 	}
 	return at
 }

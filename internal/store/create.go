@@ -50,11 +50,12 @@ func (s *Store) create(ctx context.Context, c referee.Change) error {
 	if err != nil {
 		return err
 	}
+	m.Version = 1
 	// Not with its caller's ruleset, which no other match shares.
 	if shared, ok := s.rulesets.get(r.Hash); ok {
 		created := *m
 		created.Rules = shared
-		s.known.recent.put(&created, 1)
+		s.known.recent.put(&created)
 	}
 	return nil
 }

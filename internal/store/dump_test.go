@@ -57,7 +57,7 @@ func (d *desk) play(at clock.Time, seed byte, arrangement []byte) {
 		if decision.Refusal != nil {
 			d.t.Fatal(decision.Refusal)
 		}
-		d.must(d.Commit(d.t.Context(), referee.Change{State: &decision.State, Events: decision.Events, Create: create}))
+		d.must(d.Commit(d.t.Context(), referee.Change{State: decision.State, Events: decision.Events, Create: create}))
 		return d.load(decision.State.ID)
 	}
 	creation := d.request()

@@ -25,7 +25,7 @@ func (d *desk) pendEnding(c referee.Change) *pending {
 	d.t.Helper()
 	further, err := furtherWrites(c)
 	d.must(err)
-	return newPending(d.t.Context(), c, further.ending())
+	return newPending(d.t.Context(), another(c), further.ending())
 }
 
 // endTogether commits endings in one statement of a store and returns their answers.

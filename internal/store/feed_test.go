@@ -82,7 +82,7 @@ func (d *desk) compensate(id referee.ID, game int) {
 		if decision.Refusal != nil {
 			d.t.Fatal(decision.Refusal)
 		}
-		d.must(d.Commit(d.t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
+		d.must(d.Commit(d.t.Context(), referee.Change{State: decision.State, Events: decision.Events}))
 	}
 }
 

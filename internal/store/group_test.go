@@ -12,8 +12,16 @@ import (
 	"referee.example/internal/referee"
 )
 
-// pend is a change as it waits in a group.
-func pend(ctx context.Context, c referee.Change) *pending { return newPending(ctx, c, nil) }
+// pend is a change as it waits in a group. It leaves the change as it is, so that it
+// can be compared, or sent again.
+func pend(ctx context.Context, c referee.Change) *pending { return newPending(ctx, another(c), nil) }
+
+// another returns the same change of a state of its own, which the store may number.
+func another(c referee.Change) referee.Change {
+	state := *c.State
+	c.State = &state
+	return c
+}
 
 // together commits changes of different matches in one statement and returns
 // their answers.

@@ -91,7 +91,7 @@ func TestLoadRecordsAGapFirst(t *testing.T) {
 	if len(decision.Events) != 1 || decision.Events[0].Kind != referee.EventClockPaused {
 		t.Fatalf("events %+v", decision.Events)
 	}
-	d.must(d.Commit(t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
+	d.must(d.Commit(t.Context(), referee.Change{State: decision.State, Events: decision.Events}))
 	d.alive()
 	if again, err := d.Load(t.Context(), id); err != nil || len(again.Outages) != 0 {
 		t.Errorf("accounted for, and loaded again: %+v, %v", again.Outages, err)
@@ -132,7 +132,7 @@ func TestAnExpiryNeedsEveryOutageRecorded(t *testing.T) {
 		env.Outages = loaded.Outages
 		decision, err := referee.Settle(loaded.State, env)
 		d.must(err)
-		return referee.Change{State: &decision.State, Events: decision.Events,
+		return referee.Change{State: decision.State, Events: decision.Events,
 			After: decision.After, Before: decision.Before, Known: decision.Known}
 	}
 	id := d.started(d.ago(10 * time.Minute))
@@ -180,7 +180,7 @@ func TestAnExpiryNeedsASignOfLifeSinceItsDeadline(t *testing.T) {
 	settle := func(s *referee.State) referee.Change {
 		decision, err := referee.Settle(s, d.env(d.now()))
 		d.must(err)
-		return referee.Change{State: &decision.State, Events: decision.Events,
+		return referee.Change{State: decision.State, Events: decision.Events,
 			After: decision.After, Before: decision.Before, Known: decision.Known}
 	}
 	// The turn expired a second ago and the last beat will be a second before: no
@@ -231,7 +231,7 @@ func TestAPlyNeedsEveryOutageKnown(t *testing.T) {
 		if decision.Refusal != nil {
 			t.Fatal(decision.Refusal)
 		}
-		return referee.Change{State: &decision.State, Events: decision.Events,
+		return referee.Change{State: decision.State, Events: decision.Events,
 			After: decision.After, Before: decision.Before, Known: decision.Known}
 	}
 	s := d.load(id)

@@ -224,7 +224,7 @@ func TestCompensationBooksTheReverseOnce(t *testing.T) {
 		if decision.Refusal != nil {
 			t.Fatal(decision.Refusal)
 		}
-		d.must(d.Commit(t.Context(), referee.Change{State: &decision.State, Events: decision.Events}))
+		d.must(d.Commit(t.Context(), referee.Change{State: decision.State, Events: decision.Events}))
 		if n := len(d.lines(id)); n != len(before)*int(operator) {
 			t.Fatalf("%d lines after operator %d", n, operator)
 		}

@@ -109,7 +109,8 @@ func (s *Store) loaded(ctx context.Context, r *loadedRow) (loaded referee.Loaded
 	}
 	loaded.State, err = s.decode(ctx, r.id, r.version, r.snapshot)
 	if err == nil {
-		s.known.recent.put(loaded.State, r.version)
+		own := *loaded.State
+		s.known.recent.put(&own)
 	}
 	return loaded, err
 }

@@ -151,7 +151,7 @@ func (l *ledger) compensate(id referee.ID) {
 		if d.Refusal != nil {
 			l.t.Fatal(d.Refusal)
 		}
-		l.must(l.Commit(l.t.Context(), referee.Change{State: &d.State, Events: d.Events}))
+		l.must(l.Commit(l.t.Context(), referee.Change{State: d.State, Events: d.Events}))
 	}
 }
 

@@ -138,7 +138,7 @@ func (d *desk) creation(c referee.CreateMatch, at clock.Time) referee.Change {
 	if decision.Refusal != nil {
 		d.t.Fatal(decision.Refusal)
 	}
-	return referee.Change{State: &decision.State, Events: decision.Events, Create: &c}
+	return referee.Change{State: decision.State, Events: decision.Events, Create: &c}
 }
 
 // create makes a match at an instant and commits it.
@@ -176,7 +176,7 @@ func (d *desk) change(s *referee.State, c referee.Command, at clock.Time) refere
 	if decision.Refusal != nil {
 		d.t.Fatalf("refused: %v", decision.Refusal)
 	}
-	return referee.Change{State: &decision.State, Events: decision.Events, After: decision.After, Before: decision.Before}
+	return referee.Change{State: decision.State, Events: decision.Events, After: decision.After, Before: decision.Before}
 }
 
 // do decides on a command and commits it without the guard in time, which the

@@ -12,9 +12,10 @@ type known struct {
 	requests requests
 }
 
-// committed remembers a change that was.
+// committed remembers a change that was, and numbers its state.
 func (k *known) committed(s *referee.State, version int64, events []referee.Event) {
-	k.recent.put(s, version)
+	s.Version = version
+	k.recent.put(s)
 	k.requests.committed(s.ID, events)
 }
 
@@ -38,15 +39,13 @@ func (r *recent) get(id referee.ID) *referee.State {
 	return r.find(id)
 }
 
-// put remembers a match as it is at a version, unless a newer one is: answers may
-// come in any order.
-func (r *recent) put(s *referee.State, version int64) {
-	own := *s
-	own.Version = version
+// put remembers a match, which nobody changes any more, unless a newer version of it
+// is: answers may come in any order.
+func (r *recent) put(s *referee.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.find(s.ID); known == nil || known.Version < version {
-		r.add(&own)
+	if known := r.find(s.ID); known == nil || known.Version < s.Version {
+		r.add(s)
 	}
 }
 

@@ -325,13 +325,13 @@ func TestRecentIsBoundedAndKeepsTheNewest(t *testing.T) {
 		return id
 	}
 	used := id(-1)
-	r.put(&referee.State{ID: used, Stake: 5}, 5)
-	r.put(&referee.State{ID: used, Stake: 4}, 4)
+	r.put(&referee.State{ID: used, Version: 5, Stake: 5})
+	r.put(&referee.State{ID: used, Version: 4, Stake: 4})
 	if s := r.get(used); s.Version != 5 || s.Stake != 5 {
 		t.Errorf("an older row took the place of a newer one: version %d", s.Version)
 	}
 	for n := range 5 * recentLimit {
-		r.put(&referee.State{ID: id(n)}, 1)
+		r.put(&referee.State{ID: id(n), Version: 1})
 		if s := r.get(used); s == nil || s.Version != 5 {
 			t.Fatalf("what is used was forgotten after %d others", n)
 		}

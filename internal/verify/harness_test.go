@@ -91,7 +91,8 @@ func (tb *table) commitAs(d referee.Decision, create *referee.CreateMatch) {
 	if tb.commit == nil || len(d.Events) == 0 {
 		return
 	}
-	if err := tb.commit(referee.Change{State: &d.State, Events: d.Events, Create: create}); err != nil {
+	state := *d.State // which the store numbers
+	if err := tb.commit(referee.Change{State: &state, Events: d.Events, Create: create}); err != nil {
 		tb.t.Fatal(err)
 	}
 }
@@ -129,7 +130,7 @@ func (tb *table) keep(d referee.Decision, err error) *referee.Refusal {
 		}
 		tb.logs[e.Game] = append(tb.logs[e.Game], e)
 	}
-	tb.state = &d.State
+	tb.state = d.State
 	for game := len(tb.settlements) + 1; game <= len(d.State.Past); game++ {
 		tb.settle(game)
 	}

@@ -65,7 +65,7 @@ func (c *checker) rejudge(g *played, h referee.Hindsight) {
 		if n < 0 {
 			return
 		}
-		c.state = &d.State
+		c.state = d.State
 		if g.Number == 0 {
 			c.state.Compensations.Head = g.events[i+n-1].Hash
 		} else {
