@@ -97,10 +97,10 @@ func (w *eventWriter) openDeal(ctx context.Context, game int) error {
 
 func protoOpening(r *referee.Rules, square rules.Square, o deal.Opening) *refereev1.SquareProof {
 	proof := &refereev1.SquareProof{
-		Square: r.SquareName(square), Piece: r.PieceName(rules.Piece(o.Piece)), Salt: o.Salt,
+		Square: r.SquareName(square), Piece: r.PieceName(rules.Piece(o.Piece)), Salt: o.Salt, Path: make([][]byte, len(o.Proof)),
 	}
-	for _, hash := range o.Proof {
-		proof.Path = append(proof.Path, hash[:])
+	for i := range o.Proof {
+		proof.Path[i] = o.Proof[i][:]
 	}
 	return proof
 }

@@ -81,7 +81,8 @@ func protoClock(s *referee.State) *refereev1.GameClock {
 	return out
 }
 
-func protoStores(stores []clock.Store, seats int) (out []*refereev1.SeatClock) {
+func protoStores(stores []clock.Store, seats int) []*refereev1.SeatClock {
+	out := make([]*refereev1.SeatClock, 0, seats)
 	for _, st := range stores[:seats] {
 		out = append(out, &refereev1.SeatClock{
 			MainUs: st.MainUS, BankUs: st.BankUS, CalledUs: st.CalledUS,
@@ -97,6 +98,9 @@ func protoBoard(s *referee.State, viewer rules.Seat) *refereev1.DarkChessView {
 		Board: v.Board, IdlePlies: uint32(v.Idle), IdleLimit: uint32(v.IdleLimit),
 		ChainSquare: squareName(v.Chain), State: s.BoardText(), CountRequestedBy: optionalSeat(v.Requester),
 	}
+	seats := len(s.Players)
+	out.SeatColours, out.Captures = make([]string, 0, seats), make([]*refereev1.DarkChessCaptures, 0, seats)
+	out.Fouls, out.Turns, out.DisputedFouls = make([]uint32, 0, seats), make([]uint32, 0, seats), make([]uint32, 0, seats)
 	for seat := range s.Players {
 		out.SeatColours = append(out.SeatColours, colourName(v.Colours[seat]))
 		out.Captures = append(out.Captures, &refereev1.DarkChessCaptures{Pieces: letters(v.Captured[seat])})

@@ -250,7 +250,8 @@ func frames() string {
 }
 
 // idsOf returns the ids of a request for the log, if they are well formed.
-func idsOf(req any) (attributes []slog.Attr) {
+func idsOf(req any) []slog.Attr {
+	attributes := make([]slog.Attr, 0, 2)
 	if r, ok := req.(interface{ GetMatchId() string }); ok {
 		if _, ok := parseID(r.GetMatchId()); ok {
 			attributes = append(attributes, slog.String("match_id", r.GetMatchId()))

@@ -27,24 +27,21 @@ func (m *matchService) PlayActions(stream grpc.BidiStreamingServer[refereev1.Pla
 		tails: map[string]chan struct{}{}, slots: make(chan struct{}, maxInFlight), idle: make(chan func()),
 	}
 	defer close(p.idle) // after the work is done
-	requests := p.receive(ctx)
+	received := p.receive(ctx)
 	age := time.NewTimer(m.limits.streamAge)
 	defer age.Stop()
 	defer p.working.Wait()
-	for {
-		select {
-		case r, ok := <-requests:
-			if !ok {
-				return p.ended(ctx)
-			}
-			p.start(ctx, r)
-		case <-m.draining.Done():
-			return notReady("the replica is going down: open the stream at another")
-		case <-age.C:
-			return notReady("the stream has reached its age limit: open another")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	defer p.stop()
+	select {
+	case <-received:
+		p.working.Wait()
+		return context.Cause(ctx) // of the client's good-bye there is none
+	case <-m.draining.Done():
+		return notReady("the replica is going down: open the stream at another")
+	case <-age.C:
+		return notReady("the stream has reached its age limit: open another")
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -57,18 +54,20 @@ type playStream struct {
 	slots   chan struct{}
 	idle    chan func() // taken by goroutines without work
 
-	mu    sync.Mutex
-	tails map[string]chan struct{} // closed when the match's latest request is answered
+	mu      sync.Mutex
+	tails   map[string]chan struct{} // closed when the match's latest request is answered
+	stopped bool                     // no further request is begun
 
 	sending sync.Mutex
 }
 
-// receive reads requests until the stream ends, then closes the channel. What
-// ended it otherwise than by the client's good-bye becomes the context's cause.
-func (p *playStream) receive(ctx context.Context) <-chan *refereev1.PlayActionsRequest {
-	requests := make(chan *refereev1.PlayActionsRequest)
+// receive reads requests and begins to work on them until the stream ends, then
+// closes the channel. What ended it otherwise than by the client's good-bye becomes
+// the context's cause.
+func (p *playStream) receive(ctx context.Context) <-chan struct{} {
+	received := make(chan struct{})
 	go func() {
-		defer close(requests)
+		defer close(received)
 		for {
 			r, err := p.stream.Recv()
 			if errors.Is(err, io.EOF) {
@@ -78,24 +77,21 @@ func (p *playStream) receive(ctx context.Context) <-chan *refereev1.PlayActionsR
 				p.cancel(err)
 				return
 			}
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
+			p.start(ctx, r)
 		}
 	}()
-	return requests
+	return received
 }
 
-// ended is the stream's status once the client has said good-bye and every
-// request has its answer.
-func (p *playStream) ended(ctx context.Context) error {
-	p.working.Wait()
-	return context.Cause(ctx)
+// stop lets no further request begin.
+func (p *playStream) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
 }
 
-// start begins to work on a request once there is room for it.
+// start begins to work on a request once there is room for it, unless the stream has
+// been stopped.
 func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRequest) {
 	r := request.GetPlay()
 	if r == nil {
@@ -108,6 +104,11 @@ func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRe
 	}
 	match, done := r.GetMatchId(), make(chan struct{})
 	p.mu.Lock()
+	if p.stopped {
+		p.mu.Unlock()
+		return
+	}
+	p.working.Add(1) // before the stream waits for the work
 	before := p.tails[match]
 	p.tails[match] = done
 	p.mu.Unlock()
@@ -128,10 +129,10 @@ func (p *playStream) start(ctx context.Context, request *refereev1.PlayActionsRe
 	})
 }
 
-// work does a job on a goroutine that has none, whose stack has grown by earlier
-// ones, or on a new one. There are as many as there were jobs at once.
+// work does a job, which has been counted, on a goroutine that has none, whose stack
+// has grown by earlier ones, or on a new one. There are as many as there were jobs at
+// once.
 func (p *playStream) work(job func()) {
-	p.working.Add(1)
 	select {
 	case p.idle <- job:
 	default:
