@@ -231,7 +231,13 @@ func (c *call) log(st *status.Status, err error) {
 	case codes.Unavailable:
 		level = slog.LevelWarn
 	}
-	c.server.log.LogAttrs(context.Background(), level, "call", attributes...)
+	handler := c.server.log.Handler()
+	if !handler.Enabled(context.Background(), level) {
+		return
+	}
+	line := slog.NewRecord(time.Now(), level, "call", 0) // where in the program it is written is no news
+	line.AddAttrs(attributes...)
+	_ = handler.Handle(context.Background(), line) // as LogAttrs has it
 }
 
 // frames tells where a panic came from. It names functions and lines only: the

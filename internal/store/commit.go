@@ -12,7 +12,8 @@ import (
 	"referee.example/internal/referee"
 )
 
-// commitOne takes the parameters $1 to $26: the match; its events, $2 to $18;
+// commitOne takes the parameters $1 to $26: the match; its events, or the one that
+// there is, $2 to $18;
 // $19 the version decided on; $20, $21 and $22 the instants of After, Before and
 // Known, or null; $23 to $26 the snapshot, the deadline, outages_after, and
 // whether wake_at may be put off.
@@ -25,7 +26,7 @@ const (
 	commitOne = `
 WITH held AS MATERIALIZED (
 	SELECT version FROM match_states WHERE match_id = $1 FOR NO KEY UPDATE`
-	commitOneJudged = `
+	commitOneSaved = `
 ), judged AS MATERIALIZED (
 	SELECT ` + verdictOf + ` AS verdict
 	FROM (SELECT version, clock_timestamp() AS now FROM held) h, (VALUES ($19::bigint, $20::timestamptz,
@@ -37,7 +38,8 @@ WITH held AS MATERIALIZED (
 	RETURNING 1
 ), logged AS (
 	INSERT INTO events (match_id, ` + eventColumns + `)
-	SELECT $1, ` + newEvent + ` FROM ` + newEvents + `
+	SELECT $1, `
+	commitOneAnswer = `
 	WHERE EXISTS (SELECT FROM saved)
 ), answer AS (
 	SELECT CASE WHEN EXISTS (SELECT FROM saved) THEN 0
@@ -63,10 +65,16 @@ WITH held AS MATERIALIZED (
 )
 
 const (
+	commitOneJudged = commitOneSaved + newEvent + ` FROM ` + newEvents + commitOneAnswer
+
 	sqlCommit = commitOne + commitOneJudged + `
 SELECT verdict FROM answer`
 	// sqlCommitAtOnce waits for no lock: a match whose row is held is missing to it.
 	sqlCommitAtOnce = commitOne + ` SKIP LOCKED` + commitOneJudged + `
+SELECT verdict FROM answer`
+	// sqlCommitEvent does the same for the change that most are: one event, whose columns
+	// are no arrays.
+	sqlCommitEvent = commitOne + ` SKIP LOCKED` + commitOneSaved + theEvent + commitOneAnswer + `
 SELECT verdict FROM answer`
 	// sqlCommitFirst begins a transaction of several statements.
 	sqlCommitFirst = commitOne + commitOneJudged + `
@@ -131,6 +139,12 @@ func newRow(c referee.Change) row {
 // arguments are the parameters of commitOne.
 func (r *row) arguments(events []referee.Event) []any {
 	return append(append([]any{r.match}, eventArrays(events)...), r.version,
+		r.after, r.before, r.known, r.state, r.deadline, r.outagesAfter, r.putOff)
+}
+
+// argumentsOfOne are those of sqlCommitEvent.
+func (r *row) argumentsOfOne(e *referee.Event) []any {
+	return append(append([]any{r.match}, eventValues(e)...), r.version,
 		r.after, r.before, r.known, r.state, r.deadline, r.outagesAfter, r.putOff)
 }
 

@@ -26,6 +26,9 @@ const (
 	($7::smallint[])[i], ($8::smallint[])[i], ($9::smallint[])[i], ($10::smallint[])[i], ($11::smallint[])[i],
 	($12::smallint[])[i], ($13::smallint[])[i], ($14::uuid[])[i], ($15::bytea[])[i], ($16::bytea[])[i], ($17::bytea[])[i],
 	($18::bytea[])[i]`
+	// theEvent is the one event in the parameters $2 to $18.
+	theEvent = `$2::smallint, $3::integer, $4::integer, $5::timestamptz, $6::integer, $7::smallint, $8::smallint, $9::smallint,
+	$10::smallint, $11::smallint, $12::smallint, $13::smallint, $14::uuid, $15::bytea, $16::bytea, $17::bytea, $18::bytea`
 )
 
 const (
@@ -172,6 +175,15 @@ func eventArrays(events []referee.Event) []any {
 		column(events, func(e *referee.Event) []byte { return notNull(e.ClientHash) }),
 		column(events, func(e *referee.Event) []byte { return notNull(e.Detail) }),
 		column(events, func(e *referee.Event) []byte { return e.Hash[:] }),
+	}
+}
+
+// eventValues are the parameters from $2 on that theEvent is.
+func eventValues(e *referee.Event) []any {
+	return []any{
+		int16(e.Game), int32(e.Seq), int32(e.Ply), timestamp(e.Time), e.Principal, int16(e.Seat), int16(e.Kind),
+		int16(e.Action.Kind), int16(e.Action.From), int16(e.Action.To), int16(e.Turned), int16(e.Captured),
+		uuidOrNull(e.RequestID), notNull(e.Clocks), notNull(e.ClientHash), notNull(e.Detail), e.Hash[:],
 	}
 }
 

@@ -113,6 +113,14 @@ func newPending(ctx context.Context, c referee.Change, ending *ending) *pending 
 	return &pending{ctx: ctx, id: c.State.ID, state: c.State, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
 }
 
+// atOnce is the statement that commits the change alone, waiting for no lock.
+func (p *pending) atOnce() (query string, arguments []any) {
+	if len(p.events) == 1 {
+		return sqlCommitEvent, p.row.argumentsOfOne(&p.events[0])
+	}
+	return sqlCommitAtOnce, p.row.arguments(p.events)
+}
+
 // newGroup returns a group whose writers run until close.
 func newGroup(pool *pgxpool.Pool, known *known, writers int, sharded bool) *group {
 	g := &group{pool: pool, known: known, writers: writers, sharded: sharded}
@@ -340,7 +348,7 @@ func (g *group) judgedAlone(ctx context.Context, p *pending) (verdict int, err e
 		return o.verdict, o.err
 	}
 	if p.ending == nil {
-		return g.one(ctx, sqlCommit, p)
+		return g.one(ctx, sqlCommit, p.row.arguments(p.events))
 	}
 	verdicts, err := g.many(ctx, sqlEndGamesWaiting, endGroupArguments([]*pending{p}))
 	verdict, judged := verdicts[p.id]
@@ -351,9 +359,9 @@ func (g *group) judgedAlone(ctx context.Context, p *pending) (verdict int, err e
 }
 
 // one sends the statement for one match.
-func (g *group) one(ctx context.Context, query string, p *pending) (verdict int, err error) {
+func (g *group) one(ctx context.Context, query string, arguments []any) (verdict int, err error) {
 	verdict = verdictMissing
-	err = execute(ctx, g.pool, query, p.row.arguments(p.events), func(values [][]byte) {
+	err = execute(ctx, g.pool, query, arguments, func(values [][]byte) {
 		verdict = int(int32(binary.BigEndian.Uint32(values[0])))
 	})
 	return verdict, wrap("commit", err)
@@ -370,11 +378,13 @@ func (g *group) commitAtOnce(batch []*pending) (map[referee.ID]int, error) {
 	case len(batch) > 1:
 		return g.many(ctx, sqlCommitGroup, groupArguments(batch))
 	}
-	verdict, err := g.one(ctx, sqlCommitAtOnce, batch[0])
+	p := batch[0]
+	query, arguments := p.atOnce()
+	verdict, err := g.one(ctx, query, arguments)
 	if err != nil || verdict == verdictMissing {
 		return nil, err
 	}
-	return map[referee.ID]int{batch[0].id: verdict}, nil
+	return map[referee.ID]int{p.id: verdict}, nil
 }
 
 // many sends a statement for several matches.

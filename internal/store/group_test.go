@@ -116,7 +116,8 @@ func TestAGroupTellsEachItsOwnOutcome(t *testing.T) {
 func TestAGroupWritesWhatSingleStatementsDo(t *testing.T) {
 	d := newDesk(t)
 	const rowQuery = `SELECT version::text || state::text || coalesce(deadline::text, '-') || coalesce(wake_at::text, '-') ||
-		coalesce(outages_after::text, '-') FROM match_states WHERE match_id = $1`
+		coalesce(outages_after::text, '-') || (SELECT string_agg(e::text, ' ' ORDER BY seq) FROM events e WHERE e.match_id = $1)
+		FROM match_states WHERE match_id = $1`
 	ids := d.table(6)
 	for round := range 10 {
 		var changes []referee.Change
@@ -128,28 +129,38 @@ func TestAGroupWritesWhatSingleStatementsDo(t *testing.T) {
 		for i, err := range d.together(d.Store, changes...) {
 			d.must(err)
 			grouped := ask[string](d, rowQuery, uuid(ids[i]))
-			version := changes[i].State.Version
-			// The same change alone, on the row as it was before.
-			tx, err := d.pool.Begin(t.Context())
-			d.must(err)
-			_, err = tx.Exec(t.Context(), `ALTER TABLE events DISABLE TRIGGER events_append_only`)
-			d.must(err)
-			_, err = tx.Exec(t.Context(), `DELETE FROM events WHERE match_id = $1 AND seq >= $2`, uuid(ids[i]), changes[i].Events[0].Seq)
-			d.must(err)
-			_, err = tx.Exec(t.Context(), `UPDATE match_states SET version = $2 WHERE match_id = $1`, uuid(ids[i]), version)
-			d.must(err)
-			var verdict int
 			row := newRow(changes[i])
-			d.must(tx.QueryRow(t.Context(), sqlCommit, row.arguments(changes[i].Events)...).Scan(&verdict))
-			var single string
-			d.must(tx.QueryRow(t.Context(), rowQuery, uuid(ids[i])).Scan(&single))
-			d.must(tx.Rollback(t.Context()))
-			if verdict != 0 || single != grouped {
-				t.Errorf("round %d, match %d: alone (verdict %d)\n%s\nin a group\n%s", round, i, verdict, single, grouped)
+			for query, arguments := range map[string][]any{
+				sqlCommit: row.arguments(changes[i].Events), sqlCommitAtOnce: row.arguments(changes[i].Events),
+				sqlCommitEvent: row.argumentsOfOne(&changes[i].Events[0]),
+			} {
+				verdict, single := d.alone(query, arguments, changes[i], rowQuery)
+				if verdict != 0 || single != grouped {
+					t.Errorf("round %d, match %d: alone (verdict %d)\n%s\nin a group\n%s\nby%s", round, i, verdict, single, grouped, query)
+				}
 			}
 			d.logged(ids[i])
 		}
 	}
+}
+
+// alone commits a change that was committed once more, on its match as it was before,
+// and returns what it wrote. None of that stays.
+func (d *desk) alone(query string, arguments []any, c referee.Change, rowQuery string) (verdict int, written string) {
+	d.t.Helper()
+	ctx, id := d.t.Context(), uuid(c.State.ID)
+	tx, err := d.pool.Begin(ctx)
+	d.must(err)
+	_, err = tx.Exec(ctx, `ALTER TABLE events DISABLE TRIGGER events_append_only`)
+	d.must(err)
+	_, err = tx.Exec(ctx, `DELETE FROM events WHERE match_id = $1 AND seq >= $2`, id, c.Events[0].Seq)
+	d.must(err)
+	_, err = tx.Exec(ctx, `UPDATE match_states SET version = $2 WHERE match_id = $1`, id, c.State.Version)
+	d.must(err)
+	d.must(tx.QueryRow(ctx, query, arguments...).Scan(&verdict))
+	d.must(tx.QueryRow(ctx, rowQuery, id).Scan(&written))
+	d.must(tx.Rollback(ctx))
+	return verdict, written
 }
 
 // One bad row fails alone.
