@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -85,12 +87,13 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	tt := newTable(t)
-	tt.config.PlatformRate = 4 // none comes back for a quarter of a second
+	tt.config.PlatformRate = 6 // none comes back for a sixth of a second
 	a := tt.start(t, slog.New(slog.DiscardHandler))
 	ctx := tt.context(t)
 	client := refereev1.NewMatchServiceClient(dial(t, a))
 	game := startGame(ctx, t, client, create(ctx, t, client, preset("7club-standard")).GetGame())
-	flip(ctx, t, client, game, "a1")
+	game = flip(ctx, t, client, game, "a1")
+	streamed(ctx, t, client, flipRequest(game, "b1"))
 	for err := error(nil); status.Code(err) != codes.ResourceExhausted; { // one more than its platform may ask a second
 		_, err = client.GetGame(ctx, &refereev1.GetGameRequest{MatchId: game.GetMatchId()})
 		if code := status.Code(err); code != codes.OK && code != codes.ResourceExhausted {
@@ -111,10 +114,12 @@ func TestMetrics(t *testing.T) {
 	if list != string(want) {
 		t.Errorf("exposed:\n%s\nwant:\n%s", list, want)
 	}
-	for _, line := range []string{"referee_ready 1\n", `referee_commit_duration_seconds_count{outcome="committed"} 3` + "\n",
+	for _, line := range []string{"referee_ready 1\n", `referee_commit_duration_seconds_count{outcome="committed"} 4` + "\n",
 		`referee_shed_total{class="read",limit="rate"} 1` + "\n",
 		`rpc_server_call_duration_seconds_count{rpc_method="referee.v1.MatchService/PlayAction",` +
 			`rpc_response_status_code="OK",rpc_system_name="grpc"} 1` + "\n",
+		`rpc_server_call_duration_seconds_count{rpc_method="referee.v1.MatchService/PlayActions",` + // a request, and the stream
+			`rpc_response_status_code="OK",rpc_system_name="grpc"} 2` + "\n",
 		`rpc_server_call_duration_seconds_count{rpc_method="referee.v1.MatchService/GetGame",` +
 			`rpc_response_status_code="RESOURCE_EXHAUSTED",rpc_system_name="grpc"} 1` + "\n"} {
 		if !strings.Contains(text, line) {
@@ -133,6 +138,25 @@ func TestMetrics(t *testing.T) {
 		t.Error(err)
 	}
 	mentioned(t, names, "../../deploy/grafana/referee.json", "../../deploy/prometheus/referee.rules.yml")
+}
+
+// streamed plays an action on a stream of its own and waits for the stream's end.
+func streamed(ctx context.Context, t *testing.T, client refereev1.MatchServiceClient, action *refereev1.PlayActionRequest) {
+	t.Helper()
+	stream, err := client.PlayActions(ctx)
+	if err == nil {
+		err = errors.Join(stream.Send(&refereev1.PlayActionsRequest{Play: action}), stream.CloseSend())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := stream.Recv()
+	if err != nil || answer.GetChange() == nil {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
 }
 
 // mentioned checks that the files mention metrics that exist, and each of them all

@@ -20,7 +20,7 @@ import (
 
 // callDuration is the OpenTelemetry convention's rpc.server.call.duration, with its
 // buckets. otelgrpc would measure it too, but with any stats handler gRPC copies the
-// headers of each call for it twice: a fourteenth of what a move allocated.
+// headers of each call for it twice: an eighth of what a move allocated.
 var callDuration = newCallDuration()
 
 func newCallDuration() metric.Float64Histogram {
@@ -41,7 +41,8 @@ type measuredCall struct {
 
 var measuredCalls sync.Map // of metric.RecordOption
 
-// measureCall measures a call of the contract that has ended.
+// measureCall measures a call of the contract that has ended, or one request of a
+// stream of actions.
 func measureCall(method string, c codes.Code, took time.Duration) {
 	key := measuredCall{method, c}
 	attributes, ok := measuredCalls.Load(key)
