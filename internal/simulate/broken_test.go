@@ -129,13 +129,13 @@ var broken = []struct {
 			{"internal/referee/referee.go", "// attempts bounds", "var announced sync.Map\n\n// attempts bounds", 1},
 			{"internal/referee/referee.go", "import (\n", "import (\n\t\"sync\"\n\t\"time\"\n", 1},
 			{"internal/referee/peek.go", "	return loaded.State, err\n", `	if d, ok := announced.Load(id); ok && err == nil && d.(*Decision).State.Version >= loaded.State.Version {
-		s := d.(*Decision).State
+		s := *d.(*Decision).State
 		return &s, nil
 	}
 	return loaded.State, err
 `, 1},
 			{"internal/referee/peek.go", "		return recent\n", `		if d, ok := announced.Load(id); ok && d.(*Decision).State.Version >= recent.Version {
-			s := d.(*Decision).State
+			s := *d.(*Decision).State
 			return &s
 		}
 		return recent
