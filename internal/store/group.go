@@ -107,10 +107,21 @@ type pending struct {
 	events []referee.Event
 	ending *ending    // nil in the group of ordinary changes
 	answer chan error // takes one answer without a reader
+	// byCaller is whether its caller sends it, who can do nothing else meanwhile.
+	byCaller bool
 }
 
 func newPending(ctx context.Context, c referee.Change, ending *ending) *pending {
 	return &pending{ctx: ctx, id: c.State.ID, state: c.State, row: newRow(c), events: c.Events, ending: ending, answer: make(chan error, 1)}
+}
+
+// patience is how long the statement may take that the change comes first in. Giving it
+// up costs its connection, and the change is then judged by itself.
+func (p *pending) patience() time.Duration {
+	if deadline, ok := p.ctx.Deadline(); ok && p.byCaller {
+		return min(groupTimeout, max(groupSilence, time.Until(deadline)))
+	}
+	return groupTimeout
 }
 
 // atOnce is the statement that commits the change alone, waiting for no lock.
@@ -131,9 +142,9 @@ func newGroup(pool *pgxpool.Pool, known *known, writers int, sharded bool) *grou
 	return g
 }
 
-// commit commits a change. It returns when the outcome is known or ctx ends, and a
-// change that it sends itself is on its way then no longer than groupTimeout; it may
-// still be committed then.
+// commit commits a change. It returns when the outcome is known or ctx ends; the change
+// may still be committed then. One that it sends itself it waits for up to groupSilence,
+// or to the deadline of ctx if that is later.
 func (g *group) commit(ctx context.Context, p *pending) error {
 	if g.claim() {
 		g.sendClaimed(p)
@@ -171,6 +182,7 @@ func (g *group) claim() bool {
 // the writer.
 func (g *group) sendClaimed(p *pending) {
 	defer g.working.Done()
+	p.byCaller = true
 	g.sendInTime([]*pending{p}, func() {})
 }
 
@@ -370,7 +382,7 @@ func (g *group) one(ctx context.Context, query string, arguments []any) (verdict
 // commitAtOnce commits what can be without waiting. A match that is missing from
 // the verdicts was not judged.
 func (g *group) commitAtOnce(batch []*pending) (map[referee.ID]int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), batch[0].patience())
 	defer cancel()
 	switch {
 	case batch[0].ending != nil:

@@ -420,14 +420,7 @@ func TestACallerSendsWhatNothingIsUnderWayFor(t *testing.T) {
 func TestAStatementThatHangsIsPassedOver(t *testing.T) {
 	d := newDesk(t)
 	ids := d.table(4)
-	// Plies of the first two matches wait until the test lets them go on.
-	d.exec(`CREATE TABLE let_go ()`)
-	d.exec(`CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN WHILE NOT EXISTS (SELECT FROM let_go) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$`)
-	for _, id := range ids[:2] {
-		d.exec(`CREATE TRIGGER hang_` + strings.ReplaceAll(id.String(), "-", "") + ` BEFORE INSERT ON events FOR EACH ROW
-			WHEN (NEW.match_id = '` + id.String() + `') EXECUTE FUNCTION hang()`)
-	}
+	d.hang(ids[:2]...)
 	hanging := make(chan error, 2)
 	for i := range 2 { // the first is sent by its caller, the second by the writer
 		change := d.aPly(ids[i])
@@ -454,6 +447,44 @@ func TestAStatementThatHangsIsPassedOver(t *testing.T) {
 	d.Close() // waits for the writers
 	if d.group.sending != 0 || d.group.silent != 0 || d.group.unanswered != 0 {
 		t.Errorf("%d statements under way, %d silent, %d changes without an answer", d.group.sending, d.group.silent, d.group.unanswered)
+	}
+}
+
+// hang lets plies of matches wait until there is a row in let_go.
+func (d *desk) hang(ids ...referee.ID) {
+	d.t.Helper()
+	d.exec(`CREATE TABLE let_go ()`)
+	d.exec(`CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN WHILE NOT EXISTS (SELECT FROM let_go) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$`)
+	for _, id := range ids {
+		d.exec(`CREATE TRIGGER hang_` + strings.ReplaceAll(id.String(), "-", "") + ` BEFORE INSERT ON events FOR EACH ROW
+			WHEN (NEW.match_id = '` + id.String() + `') EXECUTE FUNCTION hang()`)
+	}
+}
+
+// A caller that sends its own change is answered at its deadline although the statement
+// hangs, and the change is committed once, later, or not at all.
+func TestACallerIsAnsweredAtItsDeadline(t *testing.T) {
+	d := newDesk(t)
+	id := d.started(d.now())
+	change := d.aPly(id)
+	d.hang(id)
+	ctx, cancel := context.WithTimeout(t.Context(), groupSilence+groupSilence/4)
+	defer cancel()
+	begun := time.Now()
+	if err := d.Commit(ctx, change); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v", err)
+	}
+	if took := time.Since(begun); took > groupTimeout/2 {
+		t.Errorf("answered after %v", took)
+	}
+	d.exec(`INSERT INTO let_go DEFAULT VALUES`)
+	d.group.close() // waits until the change has been judged
+	if d.group.sending != 0 || d.group.silent != 0 || d.group.unanswered != 0 {
+		t.Errorf("%d statements under way, %d silent, %d changes without an answer", d.group.sending, d.group.silent, d.group.unanswered)
+	}
+	if n := ask[int](d, `SELECT count(*) FROM events WHERE match_id = $1 AND kind = 3`, uuid(id)); n > 1 {
+		t.Errorf("the ply was logged %d times", n)
 	}
 }
 

@@ -29,6 +29,7 @@ var shardedTests = map[string]func(*testing.T){
 	"TestACallerThatGoesAwayCostsNobodyAnything":        TestACallerThatGoesAwayCostsNobodyAnything,
 	"TestAFullGroupRefuses":                             TestAFullGroupRefuses,
 	"TestAStatementThatHangsIsPassedOver":               TestAStatementThatHangsIsPassedOver,
+	"TestACallerIsAnsweredAtItsDeadline":                TestACallerIsAnsweredAtItsDeadline,
 	"TestCloseDrains":                                   TestCloseDrains,
 	"TestAConnectionThatIsKilledInTheMiddle":            TestAConnectionThatIsKilledInTheMiddle,
 	"TestAMatchLoadsAsItWasCommitted":                   TestAMatchLoadsAsItWasCommitted,
