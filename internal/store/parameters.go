@@ -123,20 +123,16 @@ func appendColumn(b []byte, column any) (encoded []byte, ok bool) {
 	case pgtype.FlatArray[[]byte]:
 		b = appendArrayHead(b, pgtype.ByteaOID, len(values))
 		for _, v := range values {
-			if v == nil {
-				b = appendLength(b, nullLength)
-				continue
-			}
-			b = append(appendLength(b, len(v)), v...)
+			b = appendBytes(b, v)
 		}
 	case pgtype.FlatArray[pgtype.UUID]:
 		b = appendArrayHead(b, pgtype.UUIDOID, len(values))
 		for _, v := range values {
-			if !v.Valid {
-				b = appendLength(b, nullLength)
-				continue
+			var id []byte
+			if v.Valid {
+				id = v.Bytes[:]
 			}
-			b = append(appendLength(b, len(v.Bytes)), v.Bytes[:]...)
+			b = appendBytes(b, id)
 		}
 	case pgtype.FlatArray[time.Time]:
 		b = appendArrayHead(b, pgtype.TimestamptzOID, len(values))
@@ -177,6 +173,14 @@ func appendArrayHead(b []byte, element uint32, length int) []byte {
 
 func appendLength(b []byte, length int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(int32(length)))
+}
+
+// appendBytes appends an element; nil is null.
+func appendBytes(b, element []byte) []byte {
+	if element == nil {
+		return appendLength(b, nullLength)
+	}
+	return append(appendLength(b, len(element)), element...)
 }
 
 // appendTimestamp appends an instant: microseconds since the year 2000.
