@@ -303,6 +303,15 @@ func (g *group) send(batch []*pending) {
 		return
 	}
 	verdicts, err := g.commitAtOnce(batch)
+	if len(batch) == 1 {
+		g.answer(batch, verdicts, err)
+		return
+	}
+	g.working.Go(func() { g.answer(batch, verdicts, err) })
+}
+
+// answer answers changes that were sent together.
+func (g *group) answer(batch []*pending, verdicts map[referee.ID]int, err error) {
 	for _, p := range batch {
 		verdict, judged := verdicts[p.id]
 		switch {
