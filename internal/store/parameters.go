@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -69,27 +71,43 @@ func (p *parameters) encode(conn *pgx.Conn, statement *pgconn.StatementDescripti
 }
 
 // execute sends one statement, which is a transaction of its own, and has each row of
-// its answer read, in binary. The values of a row are valid while it is read.
+// its answer read, in binary. The values of a row are valid while it is read. It ends at
+// the deadline of ctx, and not if ctx is cancelled before.
 func execute(ctx context.Context, pool *pgxpool.Pool, query string, arguments []any, read func(values [][]byte)) error {
-	conn, err := pool.Acquire(ctx)
+	pooled, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
-	statement, err := conn.Conn().Prepare(ctx, query, query) // once for each connection
+	defer pooled.Release()
+	conn := pooled.Conn()
+	statement, err := conn.Prepare(ctx, query, query) // once for each connection
 	if err != nil {
 		return err
 	}
 	p := parameterBuffers.Get().(*parameters)
 	defer p.giveBack()
-	if err := p.encode(conn.Conn(), statement, arguments); err != nil {
+	if err := p.encode(conn, statement, arguments); err != nil {
 		return err
 	}
-	results := conn.Conn().PgConn().ExecStatement(ctx, statement, p.values, binaryFormat, binaryFormat)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// The connection has the deadline itself: pgx would start a goroutine for each
+	// statement that watches its context.
+	network := conn.PgConn().Conn()
+	deadline, _ := ctx.Deadline() // none is the zero time, for connections too
+	_ = network.SetDeadline(deadline)
+	results := conn.PgConn().ExecStatement(context.Background(), statement, p.values, binaryFormat, binaryFormat)
 	for results.NextRow() {
 		read(results.Values())
 	}
 	_, err = results.Close()
+	if !conn.IsClosed() { // else pgx has given it another, by which it takes its leave
+		_ = network.SetDeadline(time.Time{})
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
 	return err
 }
 
