@@ -56,16 +56,19 @@ func (r *requests) learn(id referee.ID, game, after int, events []requestEvent) 
 	r.extend(l, after, events)
 }
 
-// committed adds the events of a change, if all that was logged before is known.
+// committed adds the events of a change, if all that was logged before is known: for
+// most games, from their first event on.
 func (r *requests) committed(id referee.ID, events []referee.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.find(id)
-	if l == nil {
-		return
-	}
 	for i := range events {
-		if e := &events[i]; e.Game == l.game {
+		e := &events[i]
+		if e.Seq == 1 && (l == nil || l.game < e.Game) {
+			l = &requestLog{game: e.Game}
+			r.add(id, l)
+		}
+		if l != nil && l.game == e.Game {
 			r.extend(l, e.Seq-1, []requestEvent{{e.Seq, e.RequestID}})
 		}
 	}
