@@ -51,6 +51,7 @@ func (s *Store) create(ctx context.Context, c referee.Change) error {
 		return err
 	}
 	m.Version = 1
+	s.known.requests.committed(m.ID, c.Events)
 	// Not with its caller's ruleset, which no other match shares.
 	if shared, ok := s.rulesets.get(r.Hash); ok {
 		created := *m

@@ -8,22 +8,22 @@ import (
 	"referee.example/internal/referee"
 )
 
-// A replica that has looked into a game's log knows what it commits to it, and reads
-// what others do.
+// A replica knows what it commits to a game's log, from the game's beginning or from
+// where it has looked into the log, and reads what others do.
 func TestRequestsOfALogAreReadOnce(t *testing.T) {
 	d := newDesk(t)
 	other := d.open(2)
 	id := d.create(d.request(), d.now())
 	unasked, end := context.WithCancel(t.Context())
 	end() // with which the database can't be asked
-	var requests []referee.ID
+	var sent []referee.ID
 	play := func(s *Store) (through int) {
 		t.Helper()
 		state := d.load(id)
 		c := d.change(state, d.ply(state), d.now())
 		d.must(s.Commit(t.Context(), c))
 		e := c.Events[len(c.Events)-1]
-		requests = append(requests, e.RequestID)
+		sent = append(sent, e.RequestID)
 		return e.Seq
 	}
 	knows := func(ctx context.Context, through int) {
@@ -32,17 +32,22 @@ func TestRequestsOfALogAreReadOnce(t *testing.T) {
 			t.Errorf("a new request: %t, %v", has, err)
 		}
 		ctx = t.Context() // what is there is looked for in the database
-		for i, request := range append(requests[:len(requests):len(requests)], d.id(0)) {
+		for i, request := range append(sent[:len(sent):len(sent)], d.id(0)) {
 			has, err := d.HasRequest(ctx, id, 1, through, request)
-			if want := i < len(requests); err != nil || has != want {
-				t.Errorf("request %d of %d: %t, %v", i, len(requests), has, err)
+			if want := i < len(sent); err != nil || has != want {
+				t.Errorf("request %d of %d: %t, %v", i, len(sent), has, err)
 			}
 		}
 	}
 	for _, e := range d.start(id, d.now()) {
-		requests = append(requests, e.RequestID)
+		sent = append(sent, e.RequestID)
 	}
 	through := play(d.Store)
+	knows(unasked, through)
+	if _, err := other.HasRequest(unasked, id, 1, through, d.id(0)); err == nil {
+		t.Error("another replica knows a log that it never read")
+	}
+	d.known = known{} // as when it is started again
 	if _, err := d.HasRequest(unasked, id, 1, through, d.id(0)); err == nil {
 		t.Error("a log that was never read is known")
 	}
@@ -63,7 +68,7 @@ func TestRequestsOfALogAreReadOnce(t *testing.T) {
 	if has, err := d.HasRequest(t.Context(), id, 1, ours, lost); err != nil || has {
 		t.Errorf("a request that was lost: %t, %v", has, err)
 	}
-	if has, err := d.HasRequest(t.Context(), id, 2, math.MaxInt32, requests[0]); err != nil || has {
+	if has, err := d.HasRequest(t.Context(), id, 2, math.MaxInt32, sent[0]); err != nil || has {
 		t.Errorf("game 2 has a request of game 1: %t, %v", has, err)
 	}
 }
