@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -21,6 +22,7 @@ type parameters struct {
 	encoded []byte
 	ends    []int    // of each in encoded; -1 for null
 	values  [][]byte // slices of encoded
+	message []byte   // to Postgres
 }
 
 var parameterBuffers = sync.Pool{New: func() any { return &parameters{encoded: []byte{}} }} // nil would be null
@@ -32,7 +34,7 @@ const mostKept = 1 << 20
 var binaryFormat = []int16{pgx.BinaryFormatCode}
 
 func (p *parameters) giveBack() {
-	if cap(p.encoded) <= mostKept {
+	if cap(p.encoded) <= mostKept && cap(p.message) <= mostKept {
 		parameterBuffers.Put(p)
 	}
 }
@@ -97,18 +99,46 @@ func execute(ctx context.Context, pool *pgxpool.Pool, query string, arguments []
 	network := conn.PgConn().Conn()
 	deadline, _ := ctx.Deadline() // none is the zero time, for connections too
 	_ = network.SetDeadline(deadline)
-	results := conn.PgConn().ExecStatement(context.Background(), statement, p.values, binaryFormat, binaryFormat)
-	for results.NextRow() {
-		read(results.Values())
+	refused, err := p.exchange(conn.PgConn(), statement.Name, read)
+	if err != nil { // what the connection would answer next is unknown
+		_ = conn.Close(ctx)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return context.DeadlineExceeded
+		}
+		return err
 	}
-	_, err = results.Close()
-	if !conn.IsClosed() { // else pgx has given it another, by which it takes its leave
-		_ = network.SetDeadline(time.Time{})
+	_ = network.SetDeadline(time.Time{})
+	return refused
+}
+
+// exchange sends a statement and takes its answer, which may be a refusal. It writes the
+// messages itself: pgx's buffer begins small each time, and to grow it for a group was a
+// sixth of what a move allocated, while the next group waited.
+func (p *parameters) exchange(conn *pgconn.PgConn, statement string, read func(values [][]byte)) (refused, err error) {
+	p.message, err = (&pgproto3.Bind{PreparedStatement: statement, ParameterFormatCodes: binaryFormat,
+		Parameters: p.values, ResultFormatCodes: binaryFormat}).Encode(p.message[:0])
+	if err != nil {
+		return nil, err
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return context.DeadlineExceeded
+	p.message, _ = (&pgproto3.Execute{}).Encode(p.message)
+	p.message, _ = (&pgproto3.Sync{}).Encode(p.message)
+	if _, err := conn.Conn().Write(p.message); err != nil {
+		return nil, err
 	}
-	return err
+	for {
+		message, err := conn.ReceiveMessage(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		switch message := message.(type) {
+		case *pgproto3.DataRow:
+			read(message.Values)
+		case *pgproto3.ErrorResponse:
+			refused = pgconn.ErrorResponseToPgError(message)
+		case *pgproto3.ReadyForQuery:
+			return refused, nil
+		}
+	}
 }
 
 // appendColumn appends a column of a group as an array in Postgres's binary form, if it
