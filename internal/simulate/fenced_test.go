@@ -76,8 +76,8 @@ func TestTheOldPrimaryAcknowledgesNothing(t *testing.T) {
 			t.Errorf("%s the replica at the old primary acknowledged ply %d, replayed: %t", when, ply.GetExpectedPly(), change.GetReplayed())
 		}
 	}
-	// The ply may meet a pool whose connections all wait by then, for a heartbeat or what else
-	// beats; then it was not sent, and the standby follows again before the next attempt.
+	// If all connections of the pool wait by then, for a heartbeat's commit or so, the ply is not
+	// sent; the standby follows again before the next attempt.
 	const waits = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%match_states%')`
 	for attempt := 1; ; attempt++ {
 		c.follows.set(func() { c.follows.frozen = true })

@@ -286,7 +286,7 @@ func (g *group) next() []*pending {
 	return batch
 }
 
-// send commits changes of different matches and answers them. It waits for no
+// send commits changes of different matches and has them answered. It waits for no
 // lock, and leaves to a statement of its own each change that has to, or that
 // shared a statement with one that failed: no change suffers for another. A
 // change whose commit's answer was lost is judged again like that; if it was

@@ -39,7 +39,7 @@ func (p *parameters) giveBack() {
 	}
 }
 
-// encode encodes the arguments of a statement.
+// encode encodes a statement with its arguments.
 func (p *parameters) encode(conn *pgx.Conn, statement *pgconn.StatementDescription, arguments []any) error {
 	p.encoded, p.ends, p.values = p.encoded[:0], p.ends[:0], p.values[:0]
 	types := conn.TypeMap()
@@ -69,6 +69,13 @@ func (p *parameters) encode(conn *pgx.Conn, statement *pgconn.StatementDescripti
 		p.values = append(p.values, p.encoded[begin:end])
 		begin = end
 	}
+	message, err := (&pgproto3.Bind{PreparedStatement: statement.Name, ParameterFormatCodes: binaryFormat,
+		Parameters: p.values, ResultFormatCodes: binaryFormat}).Encode(p.message[:0])
+	if err != nil {
+		return err
+	}
+	message, _ = (&pgproto3.Execute{}).Encode(message) // has nothing that could be wrong
+	p.message, _ = (&pgproto3.Sync{}).Encode(message)
 	return nil
 }
 
@@ -99,7 +106,7 @@ func execute(ctx context.Context, pool *pgxpool.Pool, query string, arguments []
 	network := conn.PgConn().Conn()
 	deadline, _ := ctx.Deadline() // none is the zero time, for connections too
 	_ = network.SetDeadline(deadline)
-	refused, err := p.exchange(conn.PgConn(), statement.Name, read)
+	refused, err := exchange(conn.PgConn(), p.message, read)
 	if err != nil { // what the connection would answer next is unknown
 		_ = conn.Close(ctx)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -111,18 +118,11 @@ func execute(ctx context.Context, pool *pgxpool.Pool, query string, arguments []
 	return refused
 }
 
-// exchange sends a statement and takes its answer, which may be a refusal. It writes the
-// messages itself: pgx's buffer begins small each time, and to grow it for a group was a
-// sixth of what a move allocated, while the next group waited.
-func (p *parameters) exchange(conn *pgconn.PgConn, statement string, read func(values [][]byte)) (refused, err error) {
-	p.message, err = (&pgproto3.Bind{PreparedStatement: statement, ParameterFormatCodes: binaryFormat,
-		Parameters: p.values, ResultFormatCodes: binaryFormat}).Encode(p.message[:0])
-	if err != nil {
-		return nil, err
-	}
-	p.message, _ = (&pgproto3.Execute{}).Encode(p.message)
-	p.message, _ = (&pgproto3.Sync{}).Encode(p.message)
-	if _, err := conn.Conn().Write(p.message); err != nil {
+// exchange sends an encoded statement and takes its answer, which may be a refusal. It
+// writes the message itself: to grow pgx's buffer was a sixth of what a move allocated,
+// while the next group waited.
+func exchange(conn *pgconn.PgConn, message []byte, read func(values [][]byte)) (refused, err error) {
+	if _, err := conn.Conn().Write(message); err != nil {
 		return nil, err
 	}
 	for {
